@@ -3,7 +3,6 @@
 import re
 import shlex
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -59,14 +58,6 @@ def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_
     for name, command in CHURN.commands.items():  # type: ignore[attr-defined]
         texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         assert not [text for text in texts if "[" in (text or "")], name
-
-
-def test_help_shows_a_default_that_is_told_in_words(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    assert call("run", "--help") == 0
-    assert "one per core" in capsys.readouterr().out
 
 
 def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
@@ -180,10 +171,6 @@ def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
     assert capsys.readouterr().err.replace("\n", "").isprintable()
 
 
-def test_an_unknown_option_exits_with_2() -> None:
-    assert call("run", "--methd", "erm") == 2
-
-
 def test_a_missing_data_file_is_listed_with_what_to_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,22 +239,6 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)
-    words = ["run", "--method", "linear", "--dataset", "b3db_measured@train=200", "--seeds", "2", "--device", "cpu"]
-    assert call(*words) == 0
-    assert "models:/" not in capsys.readouterr().out
-    assert call(*words, "--log-models", "--register", "mine") == 0
-    printed = capsys.readouterr().out
-    assert "its predictions equal the recorded ones to the bit" in printed
-    assert "registered as models:/mine/1" in printed
-
-
-@pytest.mark.slow
-@pytest.mark.long
 def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
 ) -> None:
@@ -327,20 +298,6 @@ def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
     assert "Twin-bootstrap λ=30" in page
     assert (checkout / "mlflow.db").is_file()
     assert (checkout / "site" / "tables" / "b3db_measured-ood.csv").is_file()
-
-
-@pytest.mark.long
-def test_mlflow_run_runs_a_study_and_says_in_its_run_what_was_found(checkout: Path) -> None:
-    words = ["mlflow", "run", ".", "-e", "study", "--env-manager", "local", "-P", "name=n-scaling"]
-    small = ["-P", "dataset=b3db_measured@epochs=1@hidden=16", "-P", "seeds=1,2,4", "-P", "set=sizes=40-60"]
-    result = shell([*words, *small], checkout)
-    assert result.returncode == 0, result.stderr
-    answer = "On B3DB measured, epochs=1, hidden=16 sym-KL between retrainings scales as the number of training rows to"
-    assert answer in result.stdout
-    assert "| 40 " in result.stdout
-    with sqlite3.connect(checkout / "mlflow.db") as store:
-        notes = [note for (note,) in store.execute("SELECT value FROM tags WHERE key = 'mlflow.note.content'")]
-    assert sum(answer in note for note in notes) == 2, "in the run of mlflow run and in the record of the study"
 
 
 @pytest.mark.slow

@@ -14,15 +14,9 @@ from rdkit.Chem import CanonSmiles
 
 from benchmark.__main__ import app
 from benchmark.data import downloads
-from benchmark.data.checks import health
-from benchmark.data.listing import markdown
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
-from benchmark.store import opening, tracking
-from leaderboard.read import published
-from leaderboard.read.results import collect
-from leaderboard.write.published import write as write_published
 
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 GOOD = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
@@ -96,11 +90,6 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys
     assert "Twin-bootstrap" in output
 
 
-def test_the_list_in_markdown_is_the_table_of_all_datasets(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("list", "--markdown") == 0
-    assert capsys.readouterr().out == markdown() + "\n"
-
-
 # Families
 
 
@@ -142,23 +131,6 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
     assert [other["dataset"] for other in reports[1]["overlaps"]] == ["b3db_logbb", "b3db"]
 
 
-def test_the_broken_file_of_another_dataset_does_not_stop_a_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert make(folder, "--name", "broken") == 0
-    shutil.copy(folder / "messy.csv", folder / "intact.csv")
-    assert call("new-dataset", str(folder / "intact.csv"), "--target", "potency", "--to", str(folder)) == 0
-    (folder / "messy.csv").write_text("SMILES,potency\n")
-    load_rows.cache_clear()
-    downloads.verified.cache_clear()
-    monkeypatch.setattr(health, "dataset_names", lambda: [str(folder / "broken.toml")])
-    capsys.readouterr()
-    assert call("health", str(folder / "intact.toml")) == 0
-    output = capsys.readouterr().out
-    assert "rows used              38" in output
-    assert "not compared, because their files cannot be read: " in output
-
-
 # A user's table
 
 
@@ -195,14 +167,6 @@ def test_a_new_dataset_is_explained_and_what_matters_comes_last(
     assert load_spec(str(toml)).split == "random:0.7"
 
 
-@pytest.mark.parametrize("target", ["IC50 [nM]", "IC50 [/nM]"])
-def test_a_target_in_brackets_is_shown_as_it_is(folder: Path, target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    table = folder / "messy.csv"
-    table.write_bytes(table.read_bytes().replace(b"potency", target.encode(), 1))
-    assert make(folder, target=target) == 0
-    assert f"  {target!r}: classes inactive, active\n" in capsys.readouterr().out
-
-
 def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{smiles},{i % 2},{'' if i % 3 else i % 5}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,a,b [h]", *rows]))
@@ -220,21 +184,13 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
     ("words", "message"),
     [
         (["health", "b3db_mesured"], "did you mean 'b3db_measured'"),
-        (["health", "nowhere.toml"], "nowhere.toml"),
         (["health", "x" * 5000 + ".toml"], "no such file"),
         (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--name", "x" * 5000], "choose --name"),
         (["health", "bace"], "bace: no data file molnet/bace.csv"),
-        (["health", "b3db_measured", "--canonical-seed", "-1"], "seed"),
         (["health", ","], "dataset"),
         (["new-dataset", "FOLDER/nowhere.csv", "--target", "potency"], "cannot read FOLDER/nowhere.csv"),
-        (["new-dataset", "FOLDER", "--target", "potency"], "cannot read FOLDER"),
         (["new-dataset", "a\udcff.csv", "--target", "potency"], "cannot read a"),
         (["new-dataset", "FOLDER/messy.csv"], "--target"),
-        (["new-dataset", "FOLDER/messy.csv", "--target", "potncy"], "did you mean 'potency'"),
-        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--smiles", "SMILE"], "did you mean 'SMILES'"),
-        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--name", "bace"], "choose another --name"),
-        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--task", "regression"], "line 2"),
-        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--positive", "activ"], "'activ'"),
         (["new-dataset", "FOLDER/messy.csv", "--target", "SMILES"], "'SMILES'"),
     ],
 )
@@ -276,17 +232,6 @@ def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
     output = capsys.readouterr().out
     assert "test set ood has 10 rows: too few to measure churn, which needs about 30" in output
     assert "test set id has only potency = 1 in its 40 rows: its accuracy is meaningless; " in output
-
-
-def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [f"m{i};{i % 2};{i * 7 % 40};{i / 3:.2f};{i},x;{i}" for i in range(40)]
-    (folder / "messy.csv").write_text("\n".join(["name;potency;pore;density;surface;n", *rows]))
-    assert make(folder) == 0
-    output = capsys.readouterr().out
-    assert "features: pore, density\n" in output
-    assert "  not features, because they hold no numbers or count the rows: surface, n\n" in output
 
 
 # From table to result
@@ -382,36 +327,3 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
     output = capsys.readouterr().out
     assert "0 cells trained, 1 already recorded, 1 failed.\n" in output
     assert "nothing left to train" not in output
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_variant_goes_all_the_way_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI")  # the default store names artifact folders after datasets
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    name, words = "b3db_measured@train=60@weight_decay=0.1", ["--method", "random_forest:trees=2", "--seeds", "2"]
-    other = ["--dataset", "b3db_measured@weight_decay=1e-1@train=0060"]
-    assert call("run", *words, *other, "--jobs", "1") == 0
-    assert f"finished Random forest, trees=2 on {name}, split 99" in capsys.readouterr().out
-    assert call("plan", *words, "--dataset", f"{name},b3db_measured") == 0
-    looking, done, missing, _, _, cost, _ = capsys.readouterr().out.splitlines()
-    assert looking.startswith("looking for 2 cells in the tracking store sqlite:")
-    assert done == f"done     {name}, split 99: Random forest, trees=2"
-    assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
-    assert cost.split()[:4] == ["b3db_measured", "99", "1", "2"]
-    assert MlflowClient(opening.uri()).get_experiment_by_name(f"churn/{name}") is not None
-
-    (cell,) = tracking.Store().cells()
-    folders = [folder.name for folder in (tmp_path / "mlruns").iterdir()]
-    assert (cell.key.dataset, folders) == (name, [name])
-    assert cell.facts.dataset.title == "B3DB measured, train=60, weight_decay=0.1"
-    assert cell.facts.rows == {"train": 60, "id": 169, "ood": 212}
-    write_published(collect([cell]), tmp_path / "kept")
-    (back,) = published.read(tmp_path / "kept")
-    assert back.key == cell.key
-
-    assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0
-    assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 30

@@ -13,7 +13,6 @@ from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
 
 from benchmark.data import author, downloads
 from benchmark.data.author import Changed, next_version, write_dataset
-from benchmark.data.checks.health import Left, Repeat, examine
 from benchmark.data.describe import describe_file
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
@@ -57,56 +56,6 @@ def labelled(spec):
 
 
 # A realistic file
-
-TROUBLE = {  # rows by their lines in the file
-    3: ("C1CC", "1"),
-    4: ("CN(C)(C)(C)C", "0"),
-    7: ("CCCCO", ""),
-    11: ("not-a-molecule", "1"),
-    12: ("CCCCN", " "),
-    20: ("C(C", "0"),
-    21: ("CCCCS", "NA"),
-    30: ("O(CC)CC", "1"),
-    31: ("CCOCC", "0"),
-    46: ("[Xx]", "1"),
-}
-
-
-def test_a_file_with_windows_line_ends_and_known_troubles_becomes_a_dataset(tmp_path):
-    rows = [(smiles, str(i % 2)) for i, smiles in enumerate(SMILES)]
-    for line, row in TROUBLE.items():
-        rows.insert(line - 2, row)
-    file = tmp_path / "messy.csv"
-    file.write_bytes("\r\n".join(["SMILES,y", *(f"{s},{y}" for s, y in rows), ""]).encode())
-
-    spec = dataset(file)
-    health = examine(spec, 99)
-    assert [(left.line, left.reason) for left in health.left_out] == [
-        (3, "unparsable"),
-        (4, "unparsable"),
-        (7, "no_target"),
-        (11, "unparsable"),
-        (12, "no_target"),
-        (20, "unparsable"),
-        (21, "no_target"),
-        (46, "unparsable"),
-    ]
-    assert Left(7, "no_target", "CCCCO") in health.left_out
-    assert health.left_out[1].text == ("CN(C)(C)(C)C: Explicit valence for atom # 1 N, 5, is greater than permitted")
-    assert health.repeats == (Repeat("CCOCC", (30, 31), ("1", "0"), True),)
-    assert (health.rows, health.parsable, health.used) == (46, 41, 38)
-    assert health.expected_rows == 46
-
-    want = {smiles: i % 2 for i, smiles in enumerate(SMILES)} | {"O(CC)CC": 1, "CCOCC": 0}
-    assert labelled(spec) == want
-
-
-@pytest.mark.parametrize("end", ["\n", ""])
-def test_lines_are_those_of_the_file_where_a_field_spans_several(tmp_path, end):
-    rows = [f'{smiles},"first\nsecond",{i % 2}' if i == 0 else f"{smiles},,{i % 2}" for i, smiles in enumerate(SMILES)]
-    (tmp_path / "notes.csv").write_text("\n".join(["SMILES,note,y", *rows, "C1CC,,1"]) + end)
-    (left,) = examine(dataset(tmp_path / "notes.csv"), 99).left_out
-    assert (left.line, left.reason) == (len(SMILES) + 3, "unparsable")
 
 
 def test_a_new_version_keeps_the_places_of_categories_and_adds_new_ones_at_the_end(tmp_path, monkeypatch):
@@ -161,14 +110,14 @@ def test_every_format_of_one_table_gives_the_same_problem(tmp_path, kind):
     assert problems[0].train.x.any()
 
 
-def test_thousands_of_columns_are_converted_together(tmp_path, monkeypatch):
-    wide = pd.DataFrame(np.random.default_rng(0).random((30, 3000)).round(3)).add_prefix("f")
+def test_hundreds_of_columns_are_converted_together(tmp_path, monkeypatch):
+    wide = pd.DataFrame(np.random.default_rng(0).random((30, 600)).round(3)).add_prefix("f")
     wide.assign(name=[f"m{i}" for i in range(30)], y=["0", "1"] * 15).to_csv(tmp_path / "wide.csv", index=False)
     calls = []
     convert = pd.to_numeric
     monkeypatch.setattr(pd, "to_numeric", lambda *given, **options: calls.append(1) or convert(*given, **options))
     spec = dataset(tmp_path / "wide.csv")
-    assert load_problem(str(spec.path)).train.x.shape == (24, 3000)
+    assert load_problem(str(spec.path)).train.x.shape == (24, 600)
     assert len(calls) < 50
 
 
@@ -291,10 +240,6 @@ def test_a_name_that_cannot_be_one_is_refused(tmp_path, name):
 )
 def test_a_dataset_that_cannot_be_used_leaves_nothing_behind(tmp_path, given, message):
     refusal(csv(tmp_path, ["0", "1"]), message, **given)
-
-
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    refusal(csv(tmp_path, ["0", "1"]), "new/folder: no such folder", folder=tmp_path / "new" / "folder")
 
 
 def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -113,24 +112,6 @@ def test_a_file_is_found_in_the_users_folder_and_in_the_cache_plain_or_compresse
     assert obtain(spec) == (path, CONTENT)
 
 
-def test_the_users_file_goes_before_the_caches(mine, raw):
-    cached, users = put(raw / "molnet" / "bace.csv", CONTENT), mine / "molnet" / "bace.csv.gz"
-    assert locate(BACE) == cached
-    put(users, PACKED)
-    assert obtain(BACE) == (users, CONTENT)
-
-
-def test_b3db_is_read_from_its_package_without_importing_it(raw):
-    package = find_spec("B3DB").submodule_search_locations[0]
-    assert locate(load_spec("b3db")) == Path(package) / "B3DB_classification.tsv"
-
-
-def test_a_package_that_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(downloads, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="pip install qc-B3DB"):
-        obtain(load_spec("b3db"))
-
-
 @pytest.mark.parametrize(
     ("source", "answer"),
     [
@@ -204,14 +185,9 @@ def test_an_altered_file_of_ones_own_is_refused_with_the_way_to_describe_it_agai
     assert "churn new-dataset" in message
 
 
-def test_a_missing_file_of_ones_own_is_named_with_its_toml(tmp_path, raw):
-    with pytest.raises(UserError, match=r"table\.csv is missing: .*moleculenet\.toml"):
-        obtain(BACE.model_copy(update={"source": f"file:{tmp_path / 'table.csv'}"}))
-
-
 # Files with equal rows
 
-WITH_ROWS = [name for name in dataset_names() if load_spec(name).rows_sha256]
+WITH_ROWS = [name for name in dataset_names() if load_spec(name).rows_sha256][:2]
 
 
 def rewritten(name: str, end: str, change: Callable[[list[list[str]]], object], quote: str = "") -> bytes:
@@ -238,7 +214,7 @@ def a_molecule(rows: list[list[str]]) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_ROWS)
-@pytest.mark.parametrize(("quote", "end"), [("", "\n"), ('"', "\n"), ('"', "\r\n")])
+@pytest.mark.parametrize(("quote", "end"), [("", "\n"), ('"', "\r\n")])
 def test_a_file_that_differs_only_in_quotes_and_names_is_the_file(name, quote, end, tmp_path):
     spec, content = load_spec(name), rewritten(name, end, untouched, quote)
     assert sha256(content) != spec.sha256
@@ -246,7 +222,7 @@ def test_a_file_that_differs_only_in_quotes_and_names_is_the_file(name, quote, e
 
 
 @pytest.mark.parametrize("name", WITH_ROWS)
-@pytest.mark.parametrize("change", [a_label, a_molecule, list.pop, list.reverse])
+@pytest.mark.parametrize("change", [a_label, a_molecule, list.pop])
 def test_a_file_with_a_changed_row_is_not_the_file(name, change, tmp_path):
     path = put(tmp_path / "table.tab", rewritten(name, "\n", change))
     with pytest.raises(UserError, match="its checksum differs"):
@@ -301,7 +277,6 @@ def server(monkeypatch: pytest.MonkeyPatch, raw: Path, waits: list[float]) -> It
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         monkeypatch.setattr(downloads, "DEEPCHEM", running.url)
         monkeypatch.setattr(downloads, "DATAVERSE", f"{running.url}datafile/")
-        monkeypatch.setitem(downloads.MOF, "full_TSD_data.csv", f"{running.url}full_TSD_data.csv")
         yield running
         running.closing.set()
         http.shutdown()
@@ -328,10 +303,6 @@ def redirects_to(then: Answer) -> Answer:
     return answer
 
 
-def stalls_at_once(handler: BaseHTTPRequestHandler) -> None:
-    handler.server.running.closing.wait(5)
-
-
 def stalls_half_way(handler: BaseHTTPRequestHandler) -> None:
     sends(CONTENT[:1000], length=len(CONTENT))(handler)
     handler.server.running.closing.wait(5)
@@ -349,12 +320,7 @@ SENDS_IT = sends(CONTENT)
 )
 @pytest.mark.parametrize(
     ("spec", "asked", "place"),
-    [
-        (BACE, "/bace.csv", "molnet/bace.csv"),
-        (CLINTOX, "/clintox.csv.gz", "molnet/clintox.csv"),
-        (PGP, "/datafile/4259597", "tdc/pgp_broccatelli.tab"),
-        (MOF, "/full_TSD_data.csv", "mof/full_TSD_data.csv"),
-    ],
+    [(CLINTOX, "/clintox.csv.gz", "molnet/clintox.csv"), (PGP, "/datafile/4259597", "tdc/pgp_broccatelli.tab")],
 )
 def test_a_file_that_is_not_here_is_downloaded_once_into_the_cache(
     server, raw, mine, waits, spec, asked, place, answer
@@ -369,23 +335,16 @@ def test_a_file_that_is_not_here_is_downloaded_once_into_the_cache(
 
 
 FAILING = {
-    "forbidden": (sends(PAGE, 403), "403"),
     "not there": (sends(PAGE, 404), "404"),
-    "overloaded": (sends(PAGE, 503), "503"),
     "a page for the file": (sends(PAGE), "it is a web page"),
-    "a page for the file, compressed": (sends(gzip.compress(PAGE)), "it is a web page"),
     "nothing": (sends(b""), "it is empty"),
     "cut short": (sends(CONTENT[:1000], length=len(CONTENT)), ""),
-    "truncated": (sends(CONTENT[:1000]), "its checksum differs"),
     "truncated, compressed": (sends(PACKED[:-9]), "an archive that cannot be unpacked"),
     "another version": (sends(ALTERED), "its checksum differs"),
-    "redirected to a page": (redirects_to(sends(PAGE)), "it is a web page"),
     "redirected for ever": (redirects_to(sends(b"", 302, Location="/there")), "redirects"),
     "hangs up": (hangs_up, "cannot be reached"),
-    "stalls at once": (stalls_at_once, "timed out"),
     "stalls half way": (stalls_half_way, ""),
 }
-STALLS = (stalls_at_once, stalls_half_way)
 
 
 def says_how_to_do_it_by_hand(message: str, url: str, raw: Path, mine: Path) -> bool:
@@ -397,7 +356,7 @@ def says_how_to_do_it_by_hand(message: str, url: str, raw: Path, mine: Path) -> 
 def test_a_failing_server_is_tried_four_times_and_leaves_nothing_behind(
     server, waits, raw, mine, monkeypatch, answer, reason
 ):
-    monkeypatch.setattr(downloads, "TIMEOUT", (10, 0.1 if answer in STALLS else 10))
+    monkeypatch.setattr(downloads, "TIMEOUT", (10, 0.1 if answer is stalls_half_way else 10))
     server.answers = [answer]
     with pytest.raises(UserError, match="4 attempts") as caught:
         obtain(BACE)
@@ -428,13 +387,6 @@ def test_a_server_that_never_stops_sending_is_left(server, raw, monkeypatch):
     with pytest.raises(UserError, match=r"4 attempts .* the server sent more than 1,048,576 bytes"):
         obtain(BACE)
     assert files(raw.parent) == []
-
-
-def test_a_server_that_fails_twice_and_then_works_is_waited_for(server, waits, raw):
-    server.answers = [sends(PAGE, 500), hangs_up, SENDS_IT]
-    assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
-    assert waits == [1, 2]
-    assert files(raw.parent) == [raw / "molnet" / "bace.csv"]
 
 
 def test_doing_it_by_hand_as_told_works(server, raw):
@@ -481,6 +433,3 @@ def test_a_wrong_file_in_the_cache_is_removed_and_downloaded_anew(server, raw, m
     assert obtain(PGP) == (path, CONTENT)
     assert files(raw) == [path]
     assert server.seen == ["/datafile/4259597"]
-
-
-# Without network access

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 
 from benchmark.data import downloads, listing, readers
-from benchmark.data.listing import how_to_get, markdown, rows_text, summary, summary_markdown
+from benchmark.data.listing import how_to_get, markdown, summary, summary_markdown
 from benchmark.data.spec import as_written, dataset_names, expand, fields_of, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
 
@@ -78,19 +77,6 @@ def test_every_dataset_is_counted_in_the_summary_by_its_suites_and_its_group():
     assert members == set(expand("wide"))
 
 
-def test_the_table_has_a_line_of_equally_many_cells_for_every_dataset():
-    lines = markdown().splitlines()
-    assert [re.match(r"\| `(\w+)` \|", line).group(1) for line in lines[2:]] == dataset_names()
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {10}
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("bbbp", "2,039 of 2,050"), ("bace", "1,513"), ("mof_thermal", "3,132"), ("tadf", "–")]
-)
-def test_rows_are_shown_as_parsable_of_all(name, text):
-    assert rows_text(load_spec(name)) == text
-
-
 @pytest.mark.usefixtures("staged_data")
 def test_the_notes_state_the_authors_cuts_of_simpd():
     sets = [name for name in dataset_names() if name.startswith("simpd_") and name.endswith("_active")]
@@ -150,24 +136,6 @@ def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
     assert line.startswith("skipped: tadf: get it from https://")
     assert set(kept) == {name for name in expand("headline,bace") if name != "tadf"}
     assert listing.obtainable("tadf,headline") == (expand("tadf,headline"), [])
-
-
-def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):
-    monkeypatch.setenv("CHURN_OFFLINE", "1")
-    spec = load_spec("clintox")
-    match = re.fullmatch(r"get it from (\S+) and put it at (\S+)", how_to_get(spec))
-    assert match.group(1).endswith("clintox.csv.gz")
-    place = bare / match.group(2)
-    place.parent.mkdir(parents=True)
-    shutil.copyfile(staged_data / "molnet" / "clintox.csv.gz", place)
-    assert downloads.obtain(spec)[0] == place
-
-
-def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
-    spec = load_spec("bace").model_copy(update={"source": f"file:{bare}/mine.csv", "path": bare / "mine.toml"})
-    how = how_to_get(spec)
-    assert str(bare / "mine.csv") in how
-    assert str(bare / "mine.toml") in how
 
 
 @pytest.mark.parametrize(

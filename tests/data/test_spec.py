@@ -39,11 +39,6 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
     assert changed.recipe.model_dump() == paper | {"epochs": 20}
 
 
-def test_an_unknown_dataset_is_answered_with_the_nearest_names():
-    with pytest.raises(UserError, match=r"unknown dataset 'b3db_measurd': did you mean 'b3db_measured'"):
-        load_spec("b3db_measurd")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
@@ -63,13 +58,6 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
     with pytest.raises(UserError) as caught:
         load_spec(path)
     assert str(caught.value).startswith(f"{path}: field '{field}': ")
-
-
-def test_a_target_without_a_name_is_an_error_of_the_user(tmp_path):
-    lines = [line for line in BACE.splitlines() if not line.startswith("target ")]
-    path = written(tmp_path, "\n".join(['target = ""', *lines]))
-    with pytest.raises(UserError, match=r"field 'target': .*at least 1 character"):
-        load_spec(path)
 
 
 def test_a_name_in_the_toml_is_an_error_of_the_user(tmp_path):

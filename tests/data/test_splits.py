@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,15 +121,10 @@ def test_one_fold_is_the_test_set_by_default_the_last(name, test):
             make_split("fold:f", 99, [""] * 2, parts)
 
 
-def test_mirror_images_share_a_scaffold(tmp_path):
-    smiles = ["O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1"]
-    content = "SMILES,y\n" + "".join(f"{smiles[i % 2]},{i % 3}\n" for i in range(10)) + "CCO,1\n" * 10
-    (tmp_path / "twins.csv").write_text(content, encoding="utf-8")
-    fields = 'title="T"\ntask="regression"\ngroup="extra"\nsource="file:twins.csv"\nsmiles="SMILES"\ntarget="y"\n'
-    sha256 = hashlib.sha256(content.encode()).hexdigest()
-    toml = fields + f'sha256="{sha256}"\nfeatures=["morgan:64:2"]\nsplit="scaffold:0.5"\n'
-    (tmp_path / "twins.toml").write_text(toml, encoding="utf-8")
-    used = load_rows(load_spec(str(tmp_path / "twins.toml"))).used
+def test_mirror_images_share_a_scaffold(described, tmp_path):
+    smiles = ["O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1"] * 5 + ["CCO"] * 10
+    table = pd.DataFrame({"smiles": smiles, "y": [0, 1] * 10})
+    used = load_rows(load_spec(described(tmp_path, table, split="scaffold:0.5"))).used
     assert used["scaffold"].nunique() == 2  # the ring system and the empty scaffold
 
 

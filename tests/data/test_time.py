@@ -70,18 +70,6 @@ def test_rows_of_one_date_stay_together() -> None:
         make_split("time:year", 1, [""] * 3, ["2001"] * 3)
 
 
-def described(folder: Path, table: pd.DataFrame, **fields: str) -> str:
-    """Write a table with its TOML, and return the path of the latter."""
-    import hashlib
-
-    (folder / "own.csv").write_text(table.to_csv(index=False))
-    more = {"title": "Own", "task": "regression", "group": "extra", "target": "y", "split": "time:day"} | fields
-    more |= {"source": "file:own.csv", "sha256": hashlib.sha256((folder / "own.csv").read_bytes()).hexdigest()}
-    lines = [f'{name} = "{value}"' for name, value in more.items()]
-    (folder / "own.toml").write_text("\n".join(lines))
-    return str(folder / "own.toml")
-
-
 MOLECULES = ["C" * n + end for n in range(1, 21) for end in ("O", "N", "Cl", "F")]
 
 
@@ -90,35 +78,28 @@ def table_of(molecules: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"smiles": molecules, "y": np.arange(len(molecules)) % 7 + 0.5, "day": days})
 
 
-def test_a_later_measurement_does_not_change_an_earlier_target(tmp_path: Path) -> None:
+def test_a_later_measurement_does_not_change_an_earlier_target(described, tmp_path: Path) -> None:
     table = table_of(MOLECULES)
     again = table.iloc[:4].assign(y=100.0, day="2024-12-31")
     same_day = table.iloc[:1].assign(y=2.5)
     both = pd.concat([table, again, same_day])
-    toml = described(tmp_path, both, smiles="smiles", features="X", merge="mean").removesuffix("X")
-    text = Path(toml).read_text().replace('features = "X"', 'features = ["morgan:64:2"]')
-    Path(toml).write_text(text)
-    problem = load_problem(toml)
+    problem = load_problem(described(tmp_path, both, task="regression", split="time:day", merge="mean"))
     assert len(problem.train) + len(problem.evals["id"]) == len(table)
     assert problem.train.y[:4].tolist() == [1.5, 1.5, 2.5, 3.5], "the mean of one day, and no value of December"
 
 
 @pytest.fixture(scope="module")
-def problems(tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem, Problem]:
+def problems(described, tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem, Problem]:
     """The old pool, the new one, and the new one after everything later than the old pool was changed."""
     table = table_of(MOLECULES)
     poisoned = table.copy()
     poisoned.loc[40:, "y"] = -50.0 - np.arange(len(table) - 40)
     poisoned.loc[40:, "smiles"] = ["Br" + "C" * (n + 1) + "Br" for n in range(len(table) - 40)]
-    found = []
-    for part in (table, poisoned):
-        toml = Path(described(tmp_path_factory.mktemp("time"), part, smiles="smiles", features="X"))
-        features = '["morgan:64:2", "rdkit_descriptors"]'
-        toml.write_text(toml.read_text().replace('features = "X"', f"features = {features}"))
-        found.append(str(toml))
+    about = {"task": "regression", "split": "time:day", "features": ["morgan:64:2", "rdkit_descriptors"]}
+    tomls = [described(tmp_path_factory.mktemp("time"), part, **about) for part in (table, poisoned)]
     settings = "@epochs=3@hidden=16"
-    whole, changed = (load_problem(f"{toml}{settings}@train=60@new=20") for toml in found)
-    return load_problem(f"{found[0]}{settings}@train=40"), whole, changed
+    whole, changed = (load_problem(f"{toml}{settings}@train=60@new=20") for toml in tomls)
+    return load_problem(f"{tomls[0]}{settings}@train=40"), whole, changed
 
 
 def incumbent(sample: Sample) -> Model:

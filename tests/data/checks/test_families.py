@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 import numpy as np
@@ -103,19 +102,11 @@ def test_the_published_pairs_are_those_of_all_datasets():
 
 
 @pytest.fixture
-def dataset(tmp_path):
+def dataset(described, tmp_path):
     """``dataset("mine", ["CCO,1"])`` is a dataset of these rows of SMILES and number."""
-
-    def made(name, rows, **fields):
-        content = "\n".join(["smiles,y", *rows, ""]).encode()
-        (tmp_path / f"{name}.csv").write_bytes(content)
-        text = {"title": name, "task": "regression", "group": "extra", "source": f"file:{name}.csv", "smiles": "smiles"}
-        text |= {"target": "y", "split": "random:0.8", "sha256": hashlib.sha256(content).hexdigest()} | fields
-        lines = [f'{key} = "{value}"' for key, value in text.items()]
-        (tmp_path / f"{name}.toml").write_text("\n".join([*lines, 'features = ["morgan:64:1"]']))
-        return load_spec(str(tmp_path / f"{name}.toml"))
-
-    return made
+    return lambda name, rows: load_spec(
+        described(tmp_path, "\n".join(["smiles,y", *rows, ""]), name, task="regression")
+    )
 
 
 CHAINS = ["C" * n + "O" for n in range(1, 31)]

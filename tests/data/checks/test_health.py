@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import numpy as np
 import pytest
-import tomli_w
 from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data import features, rows
 from benchmark.data.checks import health
-from benchmark.data.checks.health import NEAR, Left, Part, Repeat, examine
+from benchmark.data.checks.health import Left, Part, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
 from benchmark.data.checks.molecules import molecules
 from benchmark.data.checks.nearest import nearest
@@ -41,23 +39,14 @@ CCN,0,ood
 """
 
 
-def dataset(folder, text, **fields):
-    """Return the spec of a table with the columns smiles, y and (for the default split) part."""
-    content = text.encode()
-    (folder / "mine.csv").write_bytes(content)
-    toml = {
-        "title": "Mine",
-        "task": "classification",
-        "group": "extra",
-        "source": "file:mine.csv",
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "smiles": "smiles",
-        "target": "y",
-        "features": ["morgan:2048:2"],
-        "split": "given:part",
-    }
-    (folder / "mine.toml").write_text(tomli_w.dumps(toml | fields), encoding="utf-8")
-    return load_spec(str(folder / "mine.toml"))
+@pytest.fixture
+def dataset(described):
+    """``dataset(folder, text)`` is the spec of a table with the columns smiles, y and (for the default split) part."""
+
+    def made(folder, text, **fields):
+        return load_spec(described(folder, text, **({"features": ["morgan:2048:2"], "split": "given:part"} | fields)))
+
+    return made
 
 
 def balanced(*rows):
@@ -169,15 +158,6 @@ def test_fingerprints_without_a_bit_are_compared_as_rdkit_does(mine, other):
     assert nearest(one, another).tolist() == BulkTanimotoSimilarity(their_one, [their_other])
 
 
-def test_a_similarity_of_exactly_the_limit_is_near():
-    twenty = np.zeros((1, 2048), dtype=np.float32)
-    twenty[0, :20] = 1
-    nineteen = twenty.copy()
-    nineteen[0, 0] = 0
-    assert NEAR == 19 / 20
-    assert nearest(twenty, nineteen)[0] >= NEAR
-
-
 @pytest.mark.usefixtures("staged_data")
 @pytest.mark.parametrize("name", ["skin_reaction", "herg", "freesolv"])
 def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
@@ -193,7 +173,7 @@ def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
 # A small table with known faults
 
 
-def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
+def test_every_row_that_is_left_out_is_reported_with_line_and_reason(dataset, tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
     assert health.left_out == (
@@ -206,15 +186,7 @@ def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
     assert (health.rows, health.parsable, health.used) == (14, 11, 10)
 
 
-def test_molecules_on_several_lines_are_reported_with_their_targets(tmp_path):
-    health = examine(dataset(tmp_path, MESSY), 0)
-    assert health.repeats == (
-        Repeat("CCO", (2, 3), ("1", "0"), True),
-        Repeat("Oc1ccccc1", (4, 12), ("1", "1"), False),
-    )
-
-
-def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
+def test_balance_and_leaks_of_each_part_are_counted(dataset, tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     assert health.parts == {
         "train": Part(5, positive=3 / 5),
@@ -223,13 +195,7 @@ def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
     }
 
 
-def test_targets_in_words_conflict(tmp_path):
-    text = balanced("CCO,1", "OCC,0").replace(",1,", ",yes,").replace(",0,", ",no,")
-    (pair,) = examine(dataset(tmp_path, text, positive="yes"), 0).repeats
-    assert (pair.targets, pair.conflict) == (("yes", "no"), True)
-
-
-def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(tmp_path):
+def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(dataset, tmp_path):
     text = "smiles,y,part\nCCO,1,train\nCCN,2,train\nCCC,6,train\nCCS,4,id\nCCF,5,id\n"
     health = examine(dataset(tmp_path, text, task="regression"), 0)
     train = health.parts["train"]
@@ -239,7 +205,7 @@ def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(tmp_pa
     assert "training pool          3 rows, target 3 on average, standard deviation 2.16" in to_text(health)
 
 
-def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(tmp_path, monkeypatch):
+def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(dataset, tmp_path, monkeypatch):
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     known = load_spec("b3db_measured")
     canonical = load_rows(known).used["canonical"][:40]
@@ -263,22 +229,7 @@ def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(tmp_path
 # Reports
 
 
-def test_the_text_names_every_trouble(tmp_path):
-    text = to_text(examine(dataset(tmp_path, MESSY), 0))
-    for part in (
-        "Mine (mine), split by seed 0",
-        "rows in the file       14\n",
-        "rows used              10\n",
-        "SMILES that RDKit cannot parse: 2 (line 8, 11)\n    line 8: not-a-molecule: not a SMILES\n    line 11: C(C)(",
-        "no SMILES: 1 (line 9)\n",
-        "no target: 2 (line 10, 11)\n",
-        "molecules on several lines: 2 (1 with conflicting targets)\n    lines 2, 3: CCO: 1, 0\n",
-        "test set id            3 rows, 33.3% y = 1; in the training pool: 1 identical, 2 (66.7%) including near-dup",
-    ):
-        assert part in text
-
-
-def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(tmp_path):
+def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(dataset, tmp_path):
     unparsable = [f"{'C' * n}(,1" for n in range(1, 26)]
     conflicts = [f"{smiles},{y}" for n in range(1, 24) for y, smiles in enumerate(("N" + "C" * n, "C" * n + "N"))]
     health = examine(dataset(tmp_path, balanced(*unparsable, *conflicts)), 0)
@@ -290,7 +241,7 @@ def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(tmp_path):
     assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
 
 
-def test_a_run_warns_in_a_few_lines(tmp_path):
+def test_a_run_warns_in_a_few_lines(dataset, tmp_path):
     assert to_lines(examine(dataset(tmp_path, MESSY), 0)) == [
         "mine: 10 of 14 rows are used",
         "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
@@ -306,14 +257,7 @@ def test_a_run_warns_in_a_few_lines(tmp_path):
     ]
 
 
-def test_a_run_does_not_warn_of_a_clean_dataset(tmp_path):
-    tests = "\n".join(f"{'C' * n}O,{n % 2},id" for n in range(3, 33))
-    health = examine(dataset(tmp_path, balanced("CCO,1", "OCC,1") + tests, features=["atom_pairs:4096"]), 0)
-    assert health.repeats
-    assert to_lines(health) == []
-
-
-def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(tmp_path):
+def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(dataset, tmp_path):
     spec = dataset(tmp_path, MESSY)
     health = examine(spec, 0)
     files = reports(spec, 0)

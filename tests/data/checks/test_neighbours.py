@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +11,6 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark.data.checks.neighbours import CLOSE, neighbours
 from benchmark.data.problem import load_problem
-from benchmark.data.rows import load_rows
 
 ALKYL = ["C" * n for n in range(3, 9)]
 MOLECULES = [
@@ -26,17 +24,9 @@ MOLECULES = [
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> str:
-    table = pd.DataFrame(MOLECULES, columns=["smiles", "active"]).sample(frac=1, random_state=0)
-    table.to_csv(tmp_path / "few.csv", index=False)
-    digest = hashlib.sha256((tmp_path / "few.csv").read_bytes()).hexdigest()
-    (tmp_path / "few.toml").write_text(
-        f'title = "Few"\ntask = "classification"\ngroup = "extra"\nsource = "file:few.csv"\nsha256 = "{digest}"\n'
-        'smiles = "smiles"\n'
-        'target = "active"\nfeatures = ["morgan:256:2"]\nsplit = "random:0.6"\n'
-    )
-    load_rows.cache_clear()
-    return str(tmp_path / "few.toml")
+def dataset(described, tmp_path: Path) -> str:
+    table = pd.DataFrame(MOLECULES, columns=["smiles", "y"]).sample(frac=1, random_state=0)
+    return described(tmp_path, table, features=["morgan:256:2"], split="random:0.6")
 
 
 def bits(smiles: str) -> set[int]:
