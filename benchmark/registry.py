@@ -255,6 +255,9 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
             raise UserError(f"{cls.name}: {key}={text}: {error.errors()[0]['msg']}") from error
     try:
         return cls(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{cls.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error
 

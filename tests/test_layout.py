@@ -29,8 +29,6 @@ ROOMS = 18
 """Maximum number of rooms in a package that is not a list of entries."""
 ENTRIES = ("methods", "benchmark/learners", "benchmark/studies")
 """Folders with a file for each entry, which is found by its name."""
-HEAVY = {"torch", "mlflow", "rdkit", "sklearn", "scipy.stats", "matplotlib", "pandas"}
-"""Libraries that take a second or more to import."""
 
 
 def module_of(path: Path) -> str:
@@ -131,11 +129,6 @@ for _module, _imported, _looked_up in arrows():
 ARROWS = {module: BY_STATEMENT[module] | BY_NAME[module] for module in BY_STATEMENT}
 
 
-def in_process(code: str) -> str:
-    result = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
-    return result.stdout.strip()
-
-
 def top(module: str) -> str:
     return re.split(r"[.:]", module)[0]
 
@@ -226,38 +219,16 @@ def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
     assert "leaderboard.evaluator" not in set().union(*ARROWS.values()), "MLflow imports it, nothing else"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "module",
-    [
-        "benchmark.__main__",
-        "benchmark.study.context",
-        "benchmark.studies",
-        "benchmark.studies.overlap",
-        "leaderboard.__main__",
-        "leaderboard.read.results",
-        "leaderboard.tables.entries",
-        "leaderboard.tables.studies",
-        "leaderboard.paper.compare",
-        "leaderboard.scoring.score",
-        *(module for module in FILES if module.startswith("leaderboard.stats.")),
-        "methods.twin",
-    ],
-)
-def test_what_reads_or_lists_starts_without_what_trains(module):
-    assert in_process(f"import sys, {module}; print(sorted({HEAVY!r} & set(sys.modules)))") == "[]"
-
-
-@pytest.mark.parametrize("package", ["benchmark", "leaderboard"])
-def test_help_needs_no_heavy_library(package):
-    script = (
-        "import sys\n"
-        f"from {package}.__main__ import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        f"print(sorted({HEAVY!r} & set(sys.modules)))"
-    )
-    assert in_process(script).splitlines()[-1] == "[]"
+def test_what_reads_starts_without_what_trains():
+    """``tests/test_startup.py`` looks at commands."""
+    rooms = ("read.results", "tables.entries", "tables.studies", "paper.compare", "scoring.score")
+    modules = [f"leaderboard.{room}" for room in rooms] + [
+        name for name in FILES if name.startswith("leaderboard.stats.")
+    ]
+    code = f"import sys, {', '.join([*modules, 'benchmark.study.context', 'methods.twin'])}"
+    code += "; print({'torch', 'mlflow', 'rdkit', 'sklearn', 'scipy.stats', 'matplotlib', 'pandas'} & {*sys.modules})"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert shown.stdout == "set()\n"
 
 
 def test_datasets_holds_no_python_so_that_it_never_shadows_the_hugging_face_package():

@@ -134,11 +134,6 @@ def test_a_remedy_within_another_is_a_pure_function_of_its_sample(problem):
     assert np.abs(both[0] - both[1]).max() > 0.01
 
 
-def test_erm_with_a_learner_is_the_learner_and_with_a_remedy_the_remedy():
-    for text in ("svm", "swa"):
-        assert make_method("erm", "classification", learner=text) == make_method(text, "classification")
-
-
 def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name_their_records_by_it() -> None:
     svm, bagging = find("svm")[0], find("bagging")[0]
     assert [repr(part) for part in (svm(), svm(width=0.5), bagging(k=2))] == [

@@ -22,11 +22,9 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from benchmark.errors import UserError
 from benchmark.learners._estimator import Estimators, TrainingSet, tanimoto
 from benchmark.learners.gaussian_process import RATIOS, most_likely
 from benchmark.learners.knn import Neighbours
-from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Problem, Task
@@ -269,20 +267,3 @@ def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(pr
     values = predicted(text, replace(problem, train=replace(problem.train, y=y.astype(np.int64))))
     assert np.isfinite(values).all()
     assert values[..., 0].mean() > 0.5
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("extra_trees:trees=0", "greater than 0"),
-        ("gradient_boosting:trees=0", "greater than 0"),
-        ("gradient_boosting:rate=2", "less than or equal to 1"),
-        ("linear:l2=0", "greater than 0"),
-        ("svm:C=-1", "greater than 0"),
-        ("knn:k=0", "greater than 0"),
-    ],
-)
-def test_a_hyperparameter_out_of_its_range_is_refused(text, message):
-    with pytest.raises(UserError) as caught:
-        make_method(text, "classification")
-    assert str(caught.value) == f"{text.replace(':', ': ')}: Input should be {message}"

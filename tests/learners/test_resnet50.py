@@ -138,11 +138,6 @@ def test_the_groups_of_images_are_kept_with_a_result(folder, birds):
     assert "rows used              12" in kept["health.txt"]
 
 
-def test_without_the_model_the_error_says_where_to_get_it(models):
-    with pytest.raises(UserError, match=r"https://huggingface\.co/microsoft/resnet-50"):
-        ResNet50().weights()
-
-
 def test_weights_of_another_size_are_refused(folder):
     text = (folder / "config.json").read_text(encoding="utf-8")
     (folder / "config.json").write_text(text.replace('"embedding_size": 8', '"embedding_size": 4'), encoding="utf-8")

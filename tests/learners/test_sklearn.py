@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import shlex
 from importlib.metadata import version
 
 import numpy as np
@@ -20,10 +19,8 @@ from benchmark.learners.sklearn import wrap
 from benchmark.registry import make_method, spelled, title
 from benchmark.run import runner
 from benchmark.run.check import synthetic
-from benchmark.run.driver import plan_grid
 from benchmark.run.driver import warnings as warned_of
 from benchmark.run.revisions import code_of
-from benchmark.store.cell import Grid
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Task
 
@@ -105,15 +102,6 @@ def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_de
     method = make_method(TREE + ":max_depth=3", "classification")
     expected = DecisionTreeClassifier(max_depth=3).get_params()
     assert method.head.params == {k: v for k, v in expected.items() if k != "random_state"}
-
-
-def test_the_command_of_a_cell_fills_the_same_cell():
-    (planned,) = plan_grid(Grid([LOGISTIC], ["b3db_measured"], [99], [1, 2]), {"C": "10", "solver": "newton-cholesky"})
-    words = shlex.split(planned.command)
-    again = plan_grid(Grid([words[words.index("--method") + 1]], ["b3db_measured"], [99], [1, 2]), {})
-    assert [cell.key for cell in again] == [planned.key]
-    assert planned.key.method == LOGISTIC
-    assert planned.key.params["C"] == 10
 
 
 @pytest.mark.parametrize(

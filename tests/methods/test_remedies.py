@@ -14,8 +14,10 @@ from benchmark.learners.knn import of_neighbours
 from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, generator
+from benchmark.train.networks import Perceptron
 from benchmark.types import Problem, Task
-from tests.methods.test_coupled import SEEDS, TASKS, expected, plain, predicted, problem_of, sample_of
+from tests.methods.test_coupled import problem_of
+from tests.plain import SEEDS, TASKS, expected, perceptrons, predicted, sample_of, trained
 
 
 def moved(task: Task, outputs: Tensor, y: np.ndarray, targets: np.ndarray, share: float) -> Tensor:
@@ -39,7 +41,7 @@ def by_loop(problem: Problem, targets_of, share: float) -> list[np.ndarray]:
             (rows,) = batches
             return moved(problem.task, outputs[0][0], problem.train.y[rows], targets[rows], share)
 
-        found.append(expected(problem, plain(problem, seed, bootstrap(sample), pull)))
+        found.append(expected(problem, trained(problem, seed, bootstrap(sample), pull)))
     return found
 
 
@@ -105,7 +107,7 @@ def test_the_loss_has_a_further_term(name, term):
         def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
             return term(outputs[0][0], torch.tensor(problem.train.y[batches[0]]))
 
-        networks = plain(problem, seed, bootstrap(sample_of(problem, seed)), pull)
+        networks = trained(problem, seed, bootstrap(sample_of(problem, seed)), pull)
         np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
 
 
@@ -125,7 +127,7 @@ def test_mixup_learns_weighted_means_of_two_rows_and_their_labels(task):
         def pull(outputs: list[list[Tensor]], batches: list[np.ndarray], train=train, targets=targets) -> Tensor:
             return moved(task, outputs[0][0], train.y[batches[0]], targets[batches[0]], 1)
 
-        np.testing.assert_allclose(value, expected(problem, plain(of_pairs, seed, rows, pull)), atol=1e-4)
+        np.testing.assert_allclose(value, expected(problem, trained(of_pairs, seed, rows, pull)), atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -180,8 +182,9 @@ def test_a_soup_has_the_mean_weights_of_networks_with_one_initialisation(task, s
         train = replace(problem.train, y=((problem.train.y - mean) / deviation).astype(np.float32))
         of_loop = replace(problem, train=train)
     for value, seed in zip(predicted(problem, "model_soup:k=3"), SEEDS, strict=True):
-        each = [plain(of_loop, seed, rows[None])[0] for rows in bootstrap(sample_of(problem, seed), 3)]
-        soup = [torch.stack([network[i] for network in each]).mean(0) for i in range(len(each[0]))]
+        each = [trained(of_loop, seed, rows[None])[0].state_dict() for rows in bootstrap(sample_of(problem, seed), 3)]
+        (soup,) = perceptrons(problem, seed, 1)
+        soup.load_state_dict({name: torch.stack([network[name] for network in each]).mean(0) for name in each[0]})
         np.testing.assert_allclose(value, expected(problem, [soup]) * deviation + mean, atol=2e-4)
 
 
@@ -206,7 +209,7 @@ def test_each_of_two_networks_learns_what_the_other_finds_easy_and_the_first_is_
                     change = change + sign * (nn.functional.cross_entropy(mine, label) if loss is None else loss)
             return change
 
-        networks = plain(problem, seed, np.tile(sample_of(problem, seed).rows, (2, 1)), pull)
+        networks = trained(problem, seed, np.tile(sample_of(problem, seed).rows, (2, 1)), pull)
         np.testing.assert_allclose(value, expected(problem, networks[:1]), atol=1e-4)
 
 
@@ -215,13 +218,15 @@ def test_swa_gaussian_averages_networks_drawn_around_the_mean_of_the_weights_of_
     problem = problem_of(task)
     for value, seed in zip(predicted(problem, "swa_gaussian:start=0:draws=2"), SEEDS, strict=True):
         rows, snapshots = bootstrap(sample_of(problem, seed)), []
+        initial = Perceptron((seed, 0), problem.train.x.shape[1], problem.recipe.hidden, problem.n_outputs)
         for epochs in (1, 2, 3):  # a training that stops earlier has the weights of that epoch
             recipe = problem.recipe.model_copy(update={"epochs": epochs})
-            (network,) = plain(replace(problem, recipe=recipe), seed, rows)
-            snapshots.append([weight.detach().numpy().astype(np.float64) for weight in network])
+            (network,) = trained(replace(problem, recipe=recipe), seed, rows)
+            weights = initial.started_from(list(network.parameters())).state
+            snapshots.append([weight.numpy().astype(np.float64) for weight in weights])
         drawn = []
         for i in range(2):
-            random, network = generator("other", seed, i), []
+            random, state = generator("other", seed, i), []
             shared = random.standard_normal((3, 1, 1, 1), dtype=np.float32).ravel()
             for first, second, third in zip(*snapshots, strict=True):
                 mean = (first + second + third) / 3
@@ -229,8 +234,10 @@ def test_swa_gaussian_averages_networks_drawn_around_the_mean_of_the_weights_of_
                 own = random.standard_normal(mean.shape, dtype=np.float32)
                 columns = 0 * first, second - (first + second) / 2, third - mean  # from the mean up to each epoch
                 low = sum(z * column for z, column in zip(shared, columns, strict=True)) / 2**0.5
-                network.append(torch.tensor(mean + (spread * own + low) / 2**0.5, dtype=torch.float32))
-            drawn.append(network)
+                state.append(torch.tensor(mean + (spread * own + low) / 2**0.5, dtype=torch.float32))
+            drawn += perceptrons(problem, seed, 1)
+            layers = initial.with_state(state).layers
+            drawn[-1].load_state_dict(dict(zip(drawn[-1].state_dict(), layers, strict=True)))
         np.testing.assert_allclose(value, expected(problem, drawn), atol=2e-4)
 
 

@@ -93,8 +93,6 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
     [
         ({"methods": ["erm", "tiwn"]}, {}, "unknown method 'tiwn': did you mean 'twin'"),
         ({"learner": "svn"}, {}, "unknown method 'svn': did you mean 'svm'"),
-        ({"methods": ["twin"], "learner": "svm"}, {}, "twin changes the training of networks, and svm trains none"),
-        ({"methods": ["svm"], "learner": "knn"}, {}, "svm is a learner itself: name a remedy"),
         ({"features": "atom_pair.64"}, {}, "unknown features 'atom_pair': did you mean 'atom_pairs'"),
         ({"features": "morgan.64"}, {}, "morgan"),
         ({"features": "atom_pairs.64", "learner": "gin"}, {}, "gin reads smiles: leave out the features atom_pairs:64"),
@@ -109,9 +107,7 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
             f"{DATASET}@features=morgan.64.2: its features are morgan:64:2, in place of which none can be read",
         ),
         ({"methods": ["twin:lamda=3"]}, {}, "unknown hyperparameter of twin: 'lamda': did you mean 'lam'"),
-        ({"methods": ["twin:lam=three"]}, {}, "twin: lam=three: Input should be a valid number"),
         ({"learner": "svm:c=3"}, {}, "unknown hyperparameter of svm: 'c': did you mean 'C'"),
-        ({"learner": "mlp:epochs=0"}, {}, "mlp: epochs=0: Input should be greater than 0"),
         (
             {"methods": ["erm", "twin"]},
             {"lamda": "3"},

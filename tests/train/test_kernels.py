@@ -1,4 +1,4 @@
-"""The compiled loops do what dense products and PyTorch's optimiser do."""
+"""Sums of any number of rows, and steps without gradient that are taken at once; ``test_perceptrons`` has the rest."""
 
 from __future__ import annotations
 
@@ -25,23 +25,8 @@ def inputs() -> csr_matrix:
     return csr_matrix(x.astype(np.float32))
 
 
-def batch(inputs: csr_matrix, step: int) -> np.ndarray:
-    return inputs[ROWS[STARTS[step] : STARTS[step + 1]]].toarray()
-
-
 def randn(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
-
-
-def plan_of(inputs: csr_matrix) -> kernels.Schedule:
-    return kernels.schedule(inputs.indptr, inputs.indices, ROWS, STARTS, WIDTH)
-
-
-def test_a_sum_of_rows_is_the_product_with_bits(inputs: csr_matrix) -> None:
-    weight, out = randn(WIDTH, HIDDEN), np.empty((len(ROWS), HIDDEN), np.float32)
-    kernels.sum_rows(weight, inputs.indptr, inputs.indices, ROWS, out)
-    np.testing.assert_allclose(out, inputs[ROWS].toarray() @ weight, atol=1e-5)
-    assert not out[4].any()
 
 
 @pytest.mark.parametrize("count", range(12))
@@ -49,30 +34,6 @@ def test_any_number_of_rows_is_summed(count: int) -> None:
     weight, out = randn(12, HIDDEN), np.empty((1, HIDDEN), np.float32)
     kernels.sum_rows(weight, np.array([0, count]), np.arange(count, dtype=np.int32), np.array([0]), out)
     np.testing.assert_allclose(out[0], weight[:count].sum(0), atol=1e-5)
-
-
-def test_the_schedule_lists_the_columns_of_each_step_and_the_steps_without_them(inputs: csr_matrix) -> None:
-    plan = plan_of(inputs)
-    has = np.array([batch(inputs, step).any(0) for step in range(3)])
-    for step in range(3):
-        columns = plan.columns[plan.steps[step] : plan.steps[step + 1]]
-        assert sorted(columns) == list(np.flatnonzero(has[step]))
-        waits = plan.idle[plan.steps[step] : plan.steps[step + 1]]
-        for column, wait in zip(columns, waits, strict=True):
-            later = np.flatnonzero(has[step + 1 :, column])
-            assert wait == (later[0] if len(later) else 2 - step)
-    assert list(plan.lead) == [np.flatnonzero(c)[0] if c.any() else 3 for c in has.T]
-
-
-def test_the_gradients_of_the_touched_rows_are_those_of_the_product(inputs: csr_matrix) -> None:
-    plan = plan_of(inputs)
-    for step in range(3):
-        first, last = plan.steps[step : step + 2]
-        outer, out = randn(STARTS[step + 1] - STARTS[step], HIDDEN), np.empty((WIDTH, HIDDEN), np.float32)
-        square = kernels.sum_gradients(outer, plan.members, plan.spans, first, last, out)
-        expected = batch(inputs, step).T @ outer
-        np.testing.assert_allclose(out[: last - first], expected[plan.columns[first:last]], atol=1e-5)
-        assert square == pytest.approx(float(np.square(expected).sum()), rel=1e-5)
 
 
 def in_pytorch(weight: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
@@ -84,20 +45,11 @@ def in_pytorch(weight: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
     return parameter.detach().numpy()
 
 
-def test_adamw_takes_the_steps_of_pytorch() -> None:
-    gradients, weight = [0.5 * randn(3, 5) for _ in range(4)], randn(3, 5)
-    expected = in_pytorch(weight, [0.5 * gradient for gradient in gradients])
-    flat, mean, square = weight.ravel(), np.zeros(15, np.float32), np.zeros(15, np.float32)
-    for t, gradient in enumerate(gradients, 1):
-        factors = rates(t, RECIPE.lr, RECIPE.weight_decay)
-        kernels.adamw(flat, mean, square, gradient.ravel(), np.float32(0.5), factors)
-    np.testing.assert_allclose(flat.reshape(3, 5), expected, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e-10])
 def test_steps_without_gradient_taken_at_once_end_where_pytorchs_end(inputs: csr_matrix, size: float) -> None:
     """Two epochs of three steps; gradients down to the size of AdamW's ε and below."""
-    plan, weight = plan_of(inputs), randn(WIDTH, HIDDEN)
+    weight = randn(WIDTH, HIDDEN)
+    plan = kernels.schedule(inputs.indptr, inputs.indices, ROWS, STARTS, WIDTH)
     w, m, v = weight.copy(), np.zeros_like(weight), np.zeros_like(weight)
     gradients = []
     for epoch in range(2):

@@ -69,18 +69,6 @@ def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task):
 
 
 @of_tasks
-def test_soft_labels_are_learned_through_modules_as_by_the_fast_implementation(task):
-    sample, test = sample_and_test(task)
-    learner = MLP(hidden=16)
-    soft = sample.towards(sample.labels.mean(axis=0, keepdims=True), 0.7)
-    start = learner.fit(sample).parts
-    rows = sample.rows[None]
-    fast, slow = (learner.train(soft, rows, start=start, **hooks).predict(test) for hooks in ({}, {"step": plain_step}))
-    np.testing.assert_allclose(slow, fast, atol=ROUNDING)
-    assert np.abs(fast - learner.train(sample, rows, start=start).predict(test)).max() > 5 * ROUNDING
-
-
-@of_tasks
 def test_a_step_sees_the_rows_and_targets_of_each_networks_own_batch(task):
     sample, _ = sample_and_test(task)
     sample = replace(sample, recipe=RECIPE.model_copy(update={"standardise": None}))
@@ -104,19 +92,6 @@ def test_a_step_sees_the_rows_and_targets_of_each_networks_own_batch(task):
             np.testing.assert_array_equal(np.sort(own), np.sort(expected))
     plain = MLP(epochs=2).train(sample, rows, step=plain_step)
     np.testing.assert_array_equal(by_hand.each(sample.inputs), plain.each(sample.inputs))
-
-
-def test_the_gradient_of_a_step_is_clipped_for_each_network():
-    sample, test = sample_and_test("classification")
-
-    def steep(batch: Batch) -> None:
-        (1e6 * batch.loss()).backward()
-
-    def steeper(batch: Batch) -> None:
-        (1e9 * batch.loss()).backward()
-
-    values = [twice(MLP(hidden=16), sample, test, step=step)[1] for step in (steep, steeper)]
-    np.testing.assert_allclose(*values, atol=1e-4)
 
 
 @of_tasks

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from benchmark.data.problem import load_problem
 from benchmark.learners.mlp import MLP
-from benchmark.registry import find, make_method
+from benchmark.registry import find
 from benchmark.run.check import synthetic
-from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, sample_for
-from benchmark.train.networks import Dropout, Perceptron
-from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
+from benchmark.train import bootstrap, shards
+from benchmark.train.networks import Dropout
+from benchmark.types import Examples, Problem, Recipe, Task
+from methods.twin_overlap import overlapping
+from tests import plain
+from tests.plain import SEEDS, TASKS, predicted, sample_of
 
-TASKS: list[Task] = ["classification", "regression"]
-SEEDS = [3, 1]
 N = 150  # not a multiple of the batch size: the last batch is a partial one
 
 
@@ -40,65 +39,39 @@ def molecules() -> Problem:
     return replace(problem, train=few, recipe=Recipe(epochs=2))
 
 
-def sample_of(problem: Problem, seed: int) -> Sample:
-    return sample_for(problem, PAPER, seed)[0]
-
-
-def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
-    """Predictions of retrainings that are trained together."""
-    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
-
-
-def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
-    """Return PyTorch layers with the initial weights of this network."""
-    width, hidden = problem.train.x.shape[1], problem.recipe.hidden
-    drawn = Perceptron((seed, member), width, hidden, problem.n_outputs).state
-    linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
-    for linear, weight, bias in zip(linears, drawn[::2], drawn[1::2], strict=True):
-        linear.load_state_dict({"weight": weight[0].T, "bias": bias[0, 0]})
-    return nn.Sequential(linears[0], nn.ReLU(), linears[1], nn.ReLU(), linears[2])
-
-
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
-    ("method", "members", "lam"),
-    [("erm", 1, 0.0), ("bagging:k=3", 3, 0.0), ("twin:lam=3", 2, 3.0), ("twin:lam=300", 2, 300.0)],
+    ("method", "rows_of", "lam"),
+    [
+        ("erm", bootstrap, 0),
+        ("bagging:k=3", lambda sample: bootstrap(sample, 3), 0),
+        ("twin:lam=3", lambda sample: bootstrap(sample, 2), 3),
+        ("twin:lam=300", lambda sample: bootstrap(sample, 2), 300),
+        ("twin_shared:lam=7", lambda sample: bootstrap(sample).repeat(2, axis=0), 7),
+        ("twin_overlap:lam=7:share=0.4", lambda sample: overlapping(sample, 0.4), 7),
+        ("codistillation:lam=7", lambda sample: shards(sample, sample.rows), 7),
+    ],
 )
-def test_networks_predict_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
+def test_networks_predict_what_a_plain_pytorch_loop_does(task, method, rows_of, lam):
     problem = problem_of(task)
-    values = predicted(problem, method)
-    for i, seed in enumerate(SEEDS):
-        networks = [plain_network(problem, seed, member) for member in range(members)]
-        rows = bootstrap(sample_of(problem, seed), members)
-        *_, networks = plain.epochs(problem, seed, networks, rows, lam)
-        np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-4)
+    pull = (lambda outputs, _: lam * plain.between_twins(task, outputs)) if lam else None
+    for values, seed in zip(predicted(problem, method), SEEDS, strict=True):
+        networks = plain.trained(problem, seed, rows_of(sample_of(problem, seed)), pull)
+        np.testing.assert_allclose(values, plain.expected(problem, networks), atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, task):
+def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(task):
     problem = problem_of(task)
-    averaged = [plain_network(problem, seed, 0) for seed in SEEDS]
-    for seed, network in zip(SEEDS, averaged, strict=True):
+    for values, seed in zip(predicted(problem, "swa:start=0.5"), SEEDS, strict=True):
         rows = bootstrap(sample_of(problem, seed))
         ends = [
-            [parameter.detach().clone() for parameter in networks[0].parameters()]
-            for networks in plain.epochs(problem, seed, [plain_network(problem, seed, 0)], rows)
+            deepcopy(network).state_dict()
+            for (network,) in plain.epochs(problem, seed, plain.perceptrons(problem, seed, 1), rows)
         ]
-        for parameter, *values in zip(network.parameters(), *ends[2:], strict=True):
-            parameter.data = torch.stack(values).mean(0)
-    expected = np.stack([plain.predictions(problem, [network]) for network in averaged])
-    np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retrained, task):
-    problem = problem_of(task)
-    test = problem.evals["id"].inputs
-    five = retrained(problem, "bagging:k=5", SEEDS).each(test)
-    two = retrained(problem, "bagging:k=2", SEEDS).each(test)
-    np.testing.assert_array_equal(two, five[:, :2])
-    np.testing.assert_array_equal(predicted(problem, "erm"), five[:, 0])
-    np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
+        (averaged,) = plain.perceptrons(problem, seed, 1)
+        averaged.load_state_dict({name: torch.stack([end[name] for end in ends[2:]]).mean(0) for name in ends[0]})
+        np.testing.assert_allclose(values, plain.expected(problem, [averaged]), atol=1e-4)
 
 
 def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(molecules):

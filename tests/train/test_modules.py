@@ -15,16 +15,16 @@ from torch import nn
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, generator, sample_for
+from benchmark.train import bootstrap, generator
 from benchmark.train.device import CPU
 from benchmark.train.ensemble import Training
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.modules import Draws
 from benchmark.train.resampling import Stream
-from benchmark.types import PAPER, Problem, Recipe, Task
+from benchmark.types import Problem, Recipe, Task
+from tests import plain
+from tests.plain import SEEDS, TASKS, sample_of
 
-TASKS: list[Task] = ["classification", "regression"]
-SEEDS = [3, 1]
 N = 100  # not a multiple of the batch size: the last batch is a partial one
 
 
@@ -53,7 +53,7 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
 
 
 def rows_of(problem: Problem, seed: int, members: int = 1) -> np.ndarray:
-    return bootstrap(sample_for(problem, PAPER, seed)[0], members)
+    return bootstrap(sample_of(problem, seed), members)
 
 
 def draw_as(stream: Stream, seed: int, member: int = 0) -> None:
@@ -76,18 +76,19 @@ def drawn(problem: Problem, seed: int, members: int = 1, dropout: float = 0.0) -
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(("method", "members", "lam"), [("erm", 1, 0.0), ("twin:lam=3", 2, 3.0)])
-def test_modules_predict_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
+def test_modules_predict_what_a_plain_pytorch_loop_does(task, method, members, lam):
     problem, before = problem_of(task), torch.get_rng_state()
     values = predicted(problem, method)
     assert torch.equal(before, torch.get_rng_state())
     for i, seed in enumerate(SEEDS):
         rows = rows_of(problem, seed, members)
-        *_, networks = plain.epochs(problem, seed, drawn(problem, seed, members), rows, lam)
-        np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-5)
+        pull = (lambda outputs, _: lam * plain.between_twins(task, outputs)) if lam else None
+        *_, networks = plain.epochs(problem, seed, drawn(problem, seed, members), rows, pull)
+        np.testing.assert_allclose(values[i], plain.expected(problem, networks), atol=1e-5)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_swa_averages_weights_and_the_statistics_of_batch_norms(plain, task):
+def test_swa_averages_weights_and_the_statistics_of_batch_norms(task):
     problem = problem_of(task)
     for seed, values in zip(SEEDS, predicted(problem, "swa:start=0.5"), strict=True):
         epochs = plain.epochs(problem, seed, drawn(problem, seed), rows_of(problem, seed))
@@ -96,11 +97,11 @@ def test_swa_averages_weights_and_the_statistics_of_batch_norms(plain, task):
         late = {name: torch.stack([end[name].double() for end in ends[2:]]) for name in ends[0]}
         assert late["1.running_mean"].std(0).max() > 1e-3
         averaged.load_state_dict({name: tensors.mean(0) for name, tensors in late.items()})
-        np.testing.assert_allclose(values, plain.predictions(problem, [averaged]), atol=1e-5)
+        np.testing.assert_allclose(values, plain.expected(problem, [averaged]), atol=1e-5)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(plain, task):
+def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(task):
     problem = problem_of(task)
     networks = drawn(problem, SEEDS[0], dropout=0.5)
     *_, (network,) = plain.epochs(problem, SEEDS[0], networks, rows_of(problem, SEEDS[0]))

@@ -71,34 +71,3 @@ def test_networks_are_those_that_pytorch_trains_alone(x, dropout, limit):
     for m, network in enumerate(initial(KEYS, 3, dropout)):
         theirs = [parameter.detach() for parameter in trained_by_pytorch(network, m, x, limit)]
         torch.testing.assert_close(ours[m], theirs, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.5])
-def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
-    inputs = Inputs(bits(share))
-    together = trained(Perceptrons(initial(KEYS, 2, 0.2), inputs, RECIPE), 3)
-    alone = Perceptrons(initial(KEYS[:1], 2, 0.2), inputs, RECIPE)
-    for one, first, second in zip(trained(alone, 1)[0], *together[:2], strict=True):
-        assert torch.equal(one, first)
-        assert not torch.equal(first, second)
-
-
-def test_weights_of_inputs_that_a_network_never_sees_only_decay():
-    inputs = Inputs(bits(0.05))
-    networks = Perceptrons(initial(KEYS[:1], 2), inputs, RECIPE)
-    before = networks.initial[0].state[0].clone()
-    first = trained(networks, 1)[0][0][0]
-    seen = np.zeros(100, bool)
-    seen[networks.networks[0].live] = True
-    assert 0 < seen.sum() < 100
-    torch.testing.assert_close(first[~seen], before[0][~seen] * (1 - 1e-3) ** 6)
-    assert (first[seen] - before[0][seen] * (1 - 1e-3) ** 6).abs().max() > 1e-3
-
-
-def test_the_masks_of_dropout_are_those_of_the_network_alone():
-    noise = Dropout((2, 0), 0.3, "dropout")
-    inputs = Inputs(bits(0.05))
-    networks = Perceptrons(initial(KEYS, 2, 0.3), inputs, RECIPE)
-    next(networks.epoch(batches(3)))
-    for mask, expected in zip(networks.networks[2].masks, noise.masks(8, RECIPE.hidden), strict=True):
-        assert torch.equal(mask, expected)

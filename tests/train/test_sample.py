@@ -83,13 +83,6 @@ def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling,
     assert any(np.isin(array, problem.train.y[places]).any() for array in numbers)
 
 
-def test_the_search_finds_the_pool_behind_a_view_of_it():
-    problem = distinct()
-    sample = sample_for(problem, "nested", 1)[0]
-    object.__setattr__(sample, "x", problem.train.x[:1])
-    assert any(thing is problem.train.x for thing in reachable(sample))
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_a_sample_has_no_ids_and_no_name_by_which_its_dataset_can_be_loaded(sampling):
     problem = load_problem(REAL)
@@ -110,14 +103,6 @@ def test_a_method_that_is_fitted_to_erms_bootstrap_alone_predicts_the_same_when_
     nested, paper = (retrain(made, problem, SEEDS, sampling) for sampling in ("nested", "paper"))
     for name in problem.evals:
         np.testing.assert_array_equal(nested[name].values, paper[name].values)
-
-
-@pytest.mark.parametrize("method", ["bagging:k=2", "twin"])
-def test_a_method_that_resamples_predicts_something_else_when_it_sees_nothing_but_erms_bootstrap(method):
-    problem = load_problem(REAL)
-    made = make_method(method, problem.task)
-    nested, paper = (retrain(made, problem, SEEDS, sampling)["id"].values for sampling in ("nested", "paper"))
-    assert np.abs(nested - paper).max() > 1e-3
 
 
 def test_a_sample_of_a_member_has_its_rows_and_a_number_that_counts_from_its_own():
