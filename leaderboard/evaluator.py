@@ -7,15 +7,13 @@ imports what takes time. It is the one module of this package that imports MLflo
 import io
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import Metric
 from mlflow.exceptions import MlflowException
-from mlflow.models.evaluation.base import EvaluationArtifact, EvaluationResult, ModelEvaluator
+from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 from mlflow.tracking import MlflowClient
 
 from benchmark.errors import UserError
@@ -24,17 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from benchmark.measure.intervals import Estimate
-    from leaderboard.figures.style import Sheet
     from leaderboard.scoring.files import Table
     from leaderboard.scoring.runs import Runs
-    from leaderboard.scoring.score import Score
 
 CLASSIFIER, REGRESSOR = "classifier", "regressor"
 BASELINE = "baseline"
 KEYS = {"flips": "flips", "bad": "bad_flips", "good": "good_flips", "other": "wrong_to_wrong"}
 """Names of the gate's estimates in metrics, behind ``churn/``."""
 DIFFERENCE = "mean_absolute_difference"
-TABLE, FIGURE = "churn/{}.json", "churn/{}.png"
 
 
 class ChurnEvaluator(ModelEvaluator):
@@ -47,7 +42,7 @@ class ChurnEvaluator(ModelEvaluator):
     ``churn/differences.json``. Both get what the scorecard says of two models, such as ``churn/rank_correlation`` and
     ``churn/list_churn_10pc``, where it is defined. Metrics are fractions or in the target's unit; those that are means
     over examples have their 95 % interval as ``…_low`` and ``…_high`` (absent where there are too few examples for
-    one); a figure has the name of the table.
+    one).
     """
 
     @classmethod
@@ -88,46 +83,42 @@ class ChurnEvaluator(ModelEvaluator):
         Raises MlflowException if the baseline cannot be loaded or the predictions cannot be compared.
         """
         import mlflow
-        from mlflow.models.evaluation.artifacts import ImageEvaluationArtifact, JsonEvaluationArtifact
+        from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact
 
         from leaderboard.scoring import readers
         from leaderboard.scoring.roles import Options
 
         baseline = str(evaluator_config[BASELINE])
         try:
-            old = mlflow.pyfunc.load_model(baseline)
+            replaced = mlflow.pyfunc.load_model(baseline)
         except Exception as error:
             raise MlflowException(f"the baseline {baseline} cannot be loaded: {error}") from error
         features = dataset.features_data
         outputs = {  # of copies, because a model may change its input
-            baseline: old.predict(features.copy()),
+            baseline: replaced.predict(features.copy()),
             "the evaluated model": dataset.predictions_data if model is None else model.predict(features.copy()),
         }
         try:
             tables = [_table(name, output, dataset, predictions) for name, output in outputs.items()]
-            both = readers.read(tables, Options(kind="values" if model_type == REGRESSOR else ""))
-            values, table, figure, kind = (_flips if model_type == CLASSIFIER else _differences)(*both)
+            old, new = readers.read(tables, Options(kind="values" if model_type == REGRESSOR else ""))
+            values, table = _compared(old, new, model_type == REGRESSOR)
         except UserError as error:
             raise MlflowException.invalid_parameter_value(str(error)) from error
-
-        metrics = _ends(values)
+        path = "churn/differences" if model_type == REGRESSOR else "churn/flips"
+        metrics = {
+            f"churn/{name}{end}": float(value)
+            for name, e in values.items()
+            for end, value in (("", e.value), ("_low", e.low), ("_high", e.high))
+            if value == value
+        }
         client, now = MlflowClient(), int(time.time() * 1000)
         about = {"dataset_name": dataset.name, "dataset_digest": dataset.digest, "model_id": model_id, "run_id": run_id}
         client.log_batch(run_id, metrics=[Metric(key, value, now, 0, **about) for key, value in metrics.items()])
         client.set_tag(run_id, "churn.baseline", baseline)
-        client.log_table(run_id, table, TABLE.format(kind))
-        artifacts: dict[str, EvaluationArtifact] = {}
-        folder = client.get_run(run_id).info.artifact_uri
-        with tempfile.TemporaryDirectory() as scratch:
-            path = Path(scratch) / f"{kind}.png"
-            figure.savefig(path, dpi=200, facecolor="white")
-            client.log_artifact(run_id, str(path), "churn")
-            image = ImageEvaluationArtifact(f"{folder}/{FIGURE.format(kind)}")
-            image._load(str(path))
-            artifacts[f"churn/{kind} (figure)"] = image
+        client.log_table(run_id, table, f"{path}.json")
         content = json.loads(table.to_json(orient="split", index=False))
-        artifacts[f"churn/{kind}"] = JsonEvaluationArtifact(f"{folder}/{TABLE.format(kind)}", content)
-        return EvaluationResult(metrics=metrics, artifacts=artifacts)
+        artifact = JsonEvaluationArtifact(f"{client.get_run(run_id).info.artifact_uri}/{path}.json", content)
+        return EvaluationResult(metrics=metrics, artifacts={path: artifact})
 
 
 def _table(name: str, output: Any, dataset: Any, column: str | None) -> "Table":
@@ -152,46 +143,19 @@ def _table(name: str, output: Any, dataset: Any, column: str | None) -> "Table":
     return table_of(name, json.loads(written.getvalue())["predictions"], ids, truth, len(features))
 
 
-def _flips(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":
-    """Return the estimates by the names of metrics, the table of flips, and the figure."""
-    from leaderboard.figures import gate as figures
-    from leaderboard.figures.style import look
-    from leaderboard.scoring.gate import TITLES, gate
-    from leaderboard.scoring.review import changed, join
+def _compared(old: "Runs", new: "Runs", regressor: bool) -> "tuple[dict[str, Estimate], pd.DataFrame]":
+    """Return the estimates by the names of metrics, and the table of what changes."""
+    from leaderboard.scoring.gate import gate
+    from leaderboard.scoring.review import changed
+    from leaderboard.scoring.runs import together
     from leaderboard.scoring.score import score
 
-    if "values" in (old.kind, new.kind):
+    both = together((old, new), f"{old.source} and {new.source}")
+    if not regressor and both.kind == "values":
         raise UserError("a classifier predicts classes or probabilities, but these are regression values")
-    verdict = gate(old, new, max_flips=1.0)
-    with look():
-        figure = figures.flips(verdict.estimates, TITLES, f"{verdict.n} examples, against {old.source}")
-    values = {f"churn/{KEYS[name]}": estimate for name, estimate in verdict.estimates.items()}
-    both = join(old, new)
-    return values | _card(score(both, kind="examples")), changed(both), figure, "flips"
-
-
-def _differences(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":
-    """Return the mean |f − f'| by the name of its metric, the table of all examples, and the figure."""
-    from leaderboard.figures import gate as figures
-    from leaderboard.figures.style import look
-    from leaderboard.scoring.review import changed, join
-    from leaderboard.scoring.score import score
-
-    both = join(old, new)
-    with look():
-        figure = figures.moved(both.values[0], both.values[1], f"{len(both.ids)} examples, against {old.source}")
     scored = score(both, kind="examples")
-    return {f"churn/{DIFFERENCE}": scored.churn} | _card(scored), changed(both), figure, "differences"
-
-
-def _card(scored: "Score") -> "dict[str, Estimate]":
-    """Return the measures of the scorecard that compare two models, by the names of metrics."""
-    return {f"churn/{measure.key}": value for measure, value in scored.card if measure.per_pair is not None}
-
-
-def _ends(values: "Mapping[str, Estimate]") -> dict[str, float]:
-    """Return the estimates and the ends of their intervals by the names of metrics, without those that are unknown."""
-    ends: dict[str, float] = {}
-    for name, e in values.items():
-        ends |= {name: e.value, f"{name}_low": e.low, f"{name}_high": e.high}
-    return {name: float(value) for name, value in ends.items() if value == value}
+    own = {DIFFERENCE: scored.churn}
+    if not regressor:
+        own = {KEYS[name]: estimate for name, estimate in gate(old, new, max_flips=1.0).estimates.items()}
+    card = {measure.key: value for measure, value in scored.card if measure.per_pair is not None}
+    return own | card, changed(both)

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ import pyarrow as pa
 
 MEMORY = 2 * 2**30
 """Bytes of address space; the libraries alone map about one GiB."""
+SECONDS = 120
+"""Processor time for a file."""
 ROWS = 2**16
 CELLS = 2**22
 BYTES = 2**28
@@ -114,7 +117,7 @@ def main() -> int:
     try:
         import resource
     except ImportError:  # not available on Windows
-        pass
+        resource = None  # type: ignore[assignment]
     else:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -122,6 +125,9 @@ def main() -> int:
     pa.set_io_thread_count(1)
     try:
         for line in sys.stdin.buffer:
+            if resource:
+                limit = int(time.process_time()) + SECONDS
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
             _write(*json.loads(line))
             sys.stdout.buffer.write(DONE)
             sys.stdout.buffer.flush()

@@ -40,23 +40,31 @@ class Table:
 def signature(model: str, address: str) -> dict[str, str] | None:
     """Return the types of the input columns of a model in MLflow, by name; None if it has no such signature.
 
-    Its files alone are read, and nothing of it is loaded. Raises UserError if there is no such model.
+    Its files alone are read, and nothing of it is loaded. Raises UserError if there is no such model or store.
     """
-    before = os.environ.get("MLFLOW_TRACKING_URI")
+    _refuse_nothing(address)
+    before = {name: os.environ[name] for name in ("MLFLOW_TRACKING_URI",) if name in os.environ}
     os.environ["MLFLOW_TRACKING_URI"] = address  # the registry's address has no argument
     try:
-        found = get_model_info(model).signature
+        signature = get_model_info(model).signature
     except MlflowException as error:
         raise UserError(f"{model}: it could not be loaded: {error.message.splitlines()[0]}") from error
     finally:
-        if before is None:
-            del os.environ["MLFLOW_TRACKING_URI"]
-        else:
-            os.environ["MLFLOW_TRACKING_URI"] = before
-    columns = found.inputs if found else None
+        del os.environ["MLFLOW_TRACKING_URI"]
+        os.environ.update(before)
+    columns = signature.inputs if signature else None
     if columns is None or columns.is_tensor_spec() or not columns.has_input_names():
         return None
     return {str(column.name): str(column.type) for column in columns.inputs}
+
+
+def _refuse_nothing(address: str) -> None:
+    """Raise UserError for a SQLite store that does not exist: MLflow would create it."""
+    if missing := nothing_at(address):
+        raise UserError(
+            f"there is no tracking store at {missing}: give the address of yours with --tracking-uri or "
+            "MLFLOW_TRACKING_URI"
+        )
 
 
 class Logged:
@@ -69,11 +77,7 @@ class Logged:
     def __init__(self, address: str, folder: Path) -> None:
         self.uri, self.folder = address or uri(), folder
         with translated_errors(self.uri):
-            if missing := nothing_at(self.uri):
-                raise UserError(
-                    f"there is no tracking store at {missing}: give the address of yours with --tracking-uri or "
-                    "MLFLOW_TRACKING_URI"
-                )
+            _refuse_nothing(self.uri)
             self.client = MlflowClient(self.uri)
 
     def table(self, source: str, artifact: str = "") -> Table:
@@ -83,6 +87,7 @@ class Logged:
         suite, the predictions for the ID test.
         """
         run_id, _, path = source.removeprefix("runs:/").partition("/")
+        wanted = path or artifact
         with translated_errors(self.uri):
             try:
                 run = self.client.get_run(run_id)
@@ -90,12 +95,11 @@ class Logged:
                 if error.error_code not in ABSENT:
                     raise
                 raise UserError(f"{source}: the tracking store {self.uri} has no run {run_id!r}") from error
-            found = self._found(run, path or artifact)
-            if found is None:
-                names = ", ".join(_files(self._repository(run))) or "none"
-                what = f"artifact {path or artifact!r}" if path or artifact else "table of predictions"
-                raise UserError(f"{source}: the run has no {what}; its artifacts: {names}")
-            return found
+            table, names = self._found(run, wanted)
+        if table is None:
+            what = f"artifact {wanted!r}" if wanted else "table of predictions"
+            raise UserError(f"{source}: the run has no {what}; its artifacts: {', '.join(names) or 'none'}")
+        return table
 
     def experiment(self, name: str, artifact: str = "", query: str = "") -> tuple[list[Table], int]:
         """Return the tables of an experiment's finished runs that meet ``query``, and how many of these have none.
@@ -106,69 +110,50 @@ class Logged:
             experiment = self.client.get_experiment_by_name(name)
             if experiment is None:
                 raise did_you_mean("experiment", name, [e.name for e in self.client.search_experiments()])
-            runs = list(self._finished(experiment.experiment_id, query))
-            found = [self._found(run, artifact) for run in runs]
-        return [table for table in found if table], found.count(None)
+            tables = [self._found(run, artifact)[0] for run in self._finished(experiment.experiment_id, query)]
+        return [table for table in tables if table], tables.count(None)
 
     def _finished(self, experiment: str, query: str) -> Iterator[Run]:
         wanted = " AND ".join(filter(None, [query, "attributes.status = 'FINISHED'"]))
-        token = None
-        while True:
+        token: str | None = ""
+        while token is not None:
             try:
                 page = self.client.search_runs(
-                    [experiment], wanted, max_results=1000, order_by=["attributes.start_time"], page_token=token
+                    [experiment], wanted, max_results=1000, order_by=["attributes.start_time"], page_token=token or None
                 )
             except MlflowException as error:
                 if not query or error.error_code not in ABSENT:
                     raise
                 raise UserError(f"--filter {query!r}: {error.message}") from error
             yield from page
-            if not (token := page.token):
-                return
+            token = page.token or None
 
-    def _found(self, run: Run, artifact: str) -> Table | None:
-        """Return the table ``artifact`` of a run, or without a name its only one; None if it has none."""
-        repository = self._repository(run)
+    def _found(self, run: Run, artifact: str) -> tuple[Table | None, list[str]]:
+        """Return the table ``artifact`` of a run, or without a name its only one, if there; and all artifacts."""
+        repository = get_artifact_repository(run.info.artifact_uri, tracking_uri=self.uri)
+        files = list(_files(repository))
+        logged = json.loads(run.data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+        tables = {entry.get("path") for entry in logged if entry.get("type") == "table"}
         if artifact:
-            folder, _, name = artifact.strip("/").rpartition("/")
-            inside = ".." not in folder.split("/")  # MLflow would call such a path an error of the store
-            path = f"{folder}/{name}" if folder else name
-            names = [path] if inside and path in _children(repository, folder) else []
+            names = [name for name in files if name == artifact.strip("/")]
+        elif f"{CELL}/{HEAD}" in files:  # a run of the suite
+            names = [f"{CELL}/id.parquet"]
         else:
-            names = self._tables(run, repository)
+            names = [name for name in files if name in tables or name.endswith((".parquet", ".csv"))]
         if len(names) > 1:
             raise UserError(
                 f"runs:/{run.info.run_id}: several of its artifacts may be its predictions ({', '.join(names)}): name "
                 "one with --table"
             )
         if not names:
-            return None
-        local = isinstance(repository, LocalArtifactRepository)
+            return None, files
         own = self.folder / run.info.run_id
         own.mkdir(exist_ok=True)
-        return Table(
-            run.info.run_id, names[0], Path(repository.download_artifacts(names[0], None if local else str(own)))
-        )
-
-    def _repository(self, run: Run) -> ArtifactRepository:
-        return get_artifact_repository(run.info.artifact_uri, tracking_uri=self.uri)
-
-    def _tables(self, run: Run, repository: ArtifactRepository) -> list[str]:
-        logged = json.loads(run.data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
-        tables = {entry.get("path") for entry in logged if entry.get("type") == "table"}
-        files = _files(repository)
-        if f"{CELL}/{HEAD}" in files:  # a run of the suite
-            return [f"{CELL}/id.parquet"]
-        return [name for name in files if name in tables or name.endswith((".parquet", ".csv"))]
+        local = isinstance(repository, LocalArtifactRepository)
+        path = Path(repository.download_artifacts(names[0], None if local else str(own)))
+        return Table(run.info.run_id, names[0], path), files
 
 
-def _files(repository: ArtifactRepository, folder: str = "") -> list[str]:
-    names: list[str] = []
-    for name, is_folder in _children(repository, folder).items():
-        names += _files(repository, name) if is_folder else [name]
-    return names
-
-
-def _children(repository: ArtifactRepository, folder: str) -> dict[str, bool]:
-    """Return the paths in a folder of artifacts, and whether each is a folder itself."""
-    return {file.path: file.is_dir for file in repository.list_artifacts(folder or None)}
+def _files(repository: ArtifactRepository, folder: str | None = None) -> Iterator[str]:
+    for file in repository.list_artifacts(folder):
+        yield from _files(repository, file.path) if file.is_dir else [file.path]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -24,25 +26,56 @@ def _option(text: str, *names: str) -> Any:
     return typer.Option(*names, help=text, show_default=False)
 
 
-Truth = Annotated[Path | None, _option("Table of true values, by id.")]
-TruthColumn = Annotated[str, _option("Column of true values.")]
-RunColumns = Annotated[str, _option("Columns of predictions, each a run: a,b,c.", "--runs")]
-Probabilities = Annotated[str, _option("Columns of class probabilities of one run.")]
-Logits = Annotated[str, _option("Column of a classifier's margins.")]
-Classes = Annotated[str, _option("Classes in their order: inactive,active.")]
-TaskColumn = Annotated[str, _option("Column of the task, where there are several.")]
-CommonRows = Annotated[bool, _option("Leave out examples not in all tables.", "--common-rows")]
-Kind = Annotated[str, _option("probabilities, labels or values.")]
 CI = typer.Option(help="Intervals: runs, examples, both or paper.")
 Tolerance = Annotated[float | None, _option("Regression: a larger change is a flip.")]
 Tracking = Annotated[str, _option("MLflow store.")]
+Out = Annotated[Path | None, _option("Write a page to this file.")]
+Csv = Annotated[Path | None, _option("Write all examples to this file.")]
+Json = Annotated[Path | None, _option("Write all as JSON to this file; - prints it.")]
+READING: dict[str, tuple[Any, Any]] = {
+    "truth": (Annotated[Path | None, _option("Table of true values, by id.")], None),
+    "truth_column": (Annotated[str, _option("Column of true values.")], ""),
+    "runs": (Annotated[str, _option("Columns of predictions, each a run: a,b,c.")], ""),
+    "probabilities": (Annotated[str, _option("Columns of class probabilities of one run.")], ""),
+    "logits": (Annotated[str, _option("Column of a classifier's margins.")], ""),
+    "classes": (Annotated[str, _option("Classes in their order: inactive,active.")], ""),
+    "task": (Annotated[str, _option("Column of the task, where there are several.", "--task-column")], ""),
+    "common": (Annotated[bool, _option("Leave out examples not in all tables.", "--common-rows")], False),
+    "kind": (Annotated[str, _option("probabilities, labels or values.")], ""),
+}
+"""Fields of ``roles.Options`` as options of the commands, with their defaults."""
 SHORT, LONG = 5, 20
 """Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
 
 
+def reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options in ``READING``, which it gets as its argument ``options``."""
+    hints = get_type_hints(command, localns={"Options": object}, include_extras=True)
+    own = [p.replace(annotation=hints[p.name]) for p in signature(command).parameters.values() if p.name != "options"]
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in READING.items()
+    ]
+
+    @wraps(command)
+    def read(**given: Any) -> None:
+        from leaderboard.scoring.roles import Options
+
+        said = {name: given.pop(name) for name in READING}
+        for name in ("runs", "probabilities", "logits", "classes"):
+            said[name] = tuple(part.strip() for part in said[name].split(",") if part.strip())
+        command(**given, options=Options(**said))
+
+    read.__signature__ = Signature([*own, *more])  # type: ignore[attr-defined]
+    read.__annotations__ = {p.name: p.annotation for p in (*own, *more)}
+    return read
+
+
+@reading
 def score(
+    options: Options,
     predictions: Annotated[
         list[str] | None, typer.Argument(help=f"{TABLE} Each of several is one run.", show_default=False)
     ] = None,
@@ -50,22 +83,12 @@ def score(
     table: Annotated[str, _option("Artifact of a run that has its predictions.", "--table")] = "",
     query: Annotated[str, _option("Only runs that match, as in search_runs.", "--filter")] = "",
     tracking_uri: Tracking = "",
-    truth: Truth = None,
-    truth_column: TruthColumn = "",
-    run_columns: RunColumns = "",
-    probabilities: Probabilities = "",
-    logits: Logits = "",
-    classes: Classes = "",
-    task_column: TaskColumn = "",
-    common_rows: CommonRows = False,
-    kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
     tolerance: Annotated[float | None, _option("Regression: a change that matters (0.5 SD).")] = None,
-    top: Annotated[int, _option("Number of most fragile examples to show.")] = 0,
     more: Annotated[bool, _option("Print scorecard, classes, published methods.", "--more")] = False,
-    html: Annotated[Path | None, _option("Write a page to this file.")] = None,
-    json: Annotated[Path | None, _option("Write all as JSON to this file; - prints it.")] = None,
-    csv: Annotated[Path | None, _option("Write all examples to this file.")] = None,
+    html: Out = None,
+    json: Json = None,
+    csv: Csv = None,
     review: Annotated[Path | None, _option("Of two runs: write what to review here.")] = None,
     share: Annotated[str, typer.Option("--review-share", help="Share to review.")] = "30%",
 ) -> None:
@@ -80,7 +103,6 @@ def score(
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
     if table and not experiment and not any(source.startswith("runs:/") for source in given):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
-    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
     _say_reading(given, f"the experiment {experiment!r}" if experiment else "")
     runs, left_out = sources.read(given, options, tracking_uri, experiment, table, query)
     if left_out:
@@ -89,7 +111,7 @@ def score(
     printed = json is None or str(json) != "-"
     if printed:
         detail = [reports.scorecard(result), reports.by_class(result)] if more else []
-        tables = [reports.facts(result), *detail, reports.triage(result, top or (LONG if more else SHORT))]
+        tables = [reports.facts(result), *detail, reports.triage(result, LONG if more else SHORT)]
         reports.terminal([table for table in tables if table], reports.sentences(result))
     selected = select(result, part) if review else None
     if review and selected:
@@ -97,7 +119,7 @@ def score(
     results = standing.published_results(leading=selected is None)  # after the score: they take seconds to read
     where = standing.standing(result, results)
     if html:
-        _write(html, reports.to_html(result, where, top or LONG))
+        _write(html, reports.to_html(result, where, LONG))
     if csv:
         _write(csv, fragile(result).to_csv(index=False))
     if not printed:
@@ -113,55 +135,36 @@ def score(
 
 def _say_review(result: Review, share: float, results: Results | None, out: Path) -> None:
     """Say which share of the flips the examples in ``out`` have, here and in the published results."""
-    import numpy as np
-
     from leaderboard.scoring import standing
 
     n = len(result.table)
     typer.echo(f"{result.n} of {n} examples to review ({result.n / n:.0%}): {out}")
-    if result.score.runs.task == "regression":
-        typer.echo(
-            f"They account for {result.captured:.0%} of the total difference between the two runs. This is in-sample: "
-            "the same runs ranked them."
-        )
-        return
     flips = int((result.score.example_churn > 0).sum())
-    if not flips:
-        typer.echo("The two runs agree on every example; those with the smallest margin come first.")
-    else:
+    regression = result.score.runs.task == "regression"
+    what = "total difference" if regression else f"{flips} flips"
+    if flips:
         typer.echo(
-            f"They contain {result.captured:.0%} of the {flips} flips between these two runs. This is in-sample: the "
-            "same runs ranked the examples, so their flips come first whatever the model."
+            f"They contain {result.captured:.0%} of the {what} between these two runs. This is in-sample: the same "
+            "runs ranked the examples, so their flips come first whatever the model."
         )
-    shares = list(standing.captured(results, share).values()) if results else []
+    else:
+        typer.echo("The two runs agree on every example; those with the smallest margin come first.")
+    shares = list(standing.captured(results, share).values()) if results and not regression else []
     if shares:
         typer.echo(
             f"On {len(shares)} published datasets, the first {share:.0%} as ranked by two runs of ERM "
-            f"contain {np.mean(shares):.0%} of the flips in other runs ({min(shares):.0%} to {max(shares):.0%}): "
-            "expect a similar share."
+            f"contain {sum(shares) / len(shares):.0%} of the flips in other runs ({min(shares):.0%} to "
+            f"{max(shares):.0%}): expect a similar share."
         )
-    if result.score.margin is None:
-        typer.echo("The published runs break ties by probability; with labels alone, ties keep their input order.")
 
 
 def power(
     delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Difference in churn to resolve, in pp; for a regression given as --dataset, in its unit.",
-            show_default="1 pp",
-        ),
+        float | None, typer.Option(help="Difference in churn to resolve, in pp, or a regression's unit.")
     ] = None,
-    dataset: Annotated[
-        str, typer.Option(help="Use only this dataset.", show_default="all classification datasets")
-    ] = "",
+    dataset: Annotated[str, _option("Use only this dataset, of any task.")] = "",
     methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
-    store: Annotated[
-        str,
-        typer.Option(
-            help="MLflow store, or a folder of exported results.", show_default="yours, or shipped with the suite"
-        ),
-    ] = "",
+    store: Annotated[str, _option("MLflow store, or a folder of exported results; else yours, or the published.")] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
     names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -173,8 +176,7 @@ def power(
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 
-    shipped = None if own else standing.published_results(leading="@" not in dataset)
-    results = shipped or read(own)[0]
+    results = (None if own else standing.published_results(leading="@" not in dataset)) or read(own)[0]
     tables = power.tables(results, delta, (names[0], names[1]), dataset)
     reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
@@ -182,7 +184,9 @@ def power(
 MODEL = "Or with --data a model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/MODEL."
 
 
+@reading
 def gate(
+    options: Options,
     baseline: Annotated[str, typer.Argument(help=f"{TABLE} {MODEL}")],
     candidate: Annotated[str, typer.Argument(help="Its replacement: predictions for the same examples, or a model.")],
     max_flips: Annotated[str, typer.Option(help="Limit to the share of flips, e.g. 5%.")],
@@ -196,15 +200,6 @@ def gate(
     ] = "local",
     tolerance: Tolerance = None,
     tracking_uri: Tracking = "",
-    truth: Truth = None,
-    truth_column: TruthColumn = "",
-    run_columns: RunColumns = "",
-    probabilities: Probabilities = "",
-    logits: Logits = "",
-    classes: Classes = "",
-    task_column: TaskColumn = "",
-    common_rows: CommonRows = False,
-    kind: Kind = "",
     form: Annotated[
         Literal["text", "markdown", "json", "junit"],
         typer.Option("--format", metavar="NAME", help="text, markdown, json or junit."),
@@ -225,7 +220,6 @@ def gate(
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
         raise UserError(f"{found}: give --data, the rows to predict for, if and only if one of the two is a model")
-    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
     rows = models.data_of(data, target) if data else None
     tables = []
     for source in given:
@@ -247,26 +241,18 @@ def gate(
     raise typer.Exit(0 if result.passed else 1)
 
 
+@reading
 def update(
+    options: Options,
     old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}", show_default=False)],
     new: Annotated[str, typer.Argument(help="The new model, for the same examples.", show_default=False)],
     retrained: Annotated[str, _option("The old model, trained again on the same rows.")] = "",
     tolerance: Tolerance = None,
-    top: Annotated[int, _option("Number of examples to show.")] = 20,
-    html: Annotated[Path | None, _option("Write a page to this file.")] = None,
-    json: Annotated[Path | None, _option("Write all as JSON to this file; - prints it.")] = None,
+    html: Out = None,
+    json: Json = None,
     markdown: Annotated[Path | None, _option("Write Markdown to this file; - prints it.")] = None,
-    csv: Annotated[Path | None, _option("Write all examples to this file.")] = None,
+    csv: Csv = None,
     tracking_uri: Tracking = "",
-    truth: Truth = None,
-    truth_column: TruthColumn = "",
-    run_columns: RunColumns = "",
-    probabilities: Probabilities = "",
-    logits: Logits = "",
-    classes: Classes = "",
-    task_column: TaskColumn = "",
-    common_rows: CommonRows = False,
-    kind: Kind = "",
 ) -> None:
     """Report what an update of a model changes, for better or worse, and which part of that is chance.
 
@@ -275,44 +261,22 @@ def update(
     from leaderboard.scoring import readers, reports, sources
     from leaderboard.scoring import update as updates
 
-    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
     given = [old, new, *filter(None, [retrained])]
     _say_reading(given)
     read = readers.read([table for _, table in sources.tables(given, tracking_uri)[0]], options)
     result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
-    source = f"{old} → {new}"
     if html:
-        _write(html, updates.to_html(result, source))
+        _write(html, reports.page("update.html", report=result, source=f"{old} → {new}", updates=updates))
     if csv:
         _write(csv, result.examples.to_csv(index=False))
-    for path, text in ((json, updates.to_json(result)), (markdown, updates.to_markdown(result, top))):
+    for path, text in ((json, updates.to_json(result)), (markdown, updates.to_markdown(result))):
         if path and str(path) != "-":
             _write(path, text)
         elif path:
             typer.echo(text, nl=False)
     if "-" not in (str(json), str(markdown)):
         _echo_columns(read)
-        reports.terminal([updates.table(result), updates.first(result, top)], updates.sentences(result))
-
-
-def _options(
-    kind: str,
-    truth: Path | None,
-    truth_column: str,
-    runs: str,
-    probabilities: str,
-    logits: str,
-    classes: str,
-    task: str,
-    common: bool,
-) -> Options:
-    from leaderboard.scoring.roles import Options
-
-    split = [
-        tuple(part.strip() for part in text.split(",") if part.strip())
-        for text in (runs, probabilities, logits, classes)
-    ]
-    return Options(kind, truth, truth_column, split[0], split[1], split[2], split[3], task, common)
+        reports.terminal([updates.table(result), updates.first(result)], updates.sentences(result))
 
 
 def own_store() -> str:

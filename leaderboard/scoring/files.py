@@ -22,6 +22,14 @@ WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
 
+def number(text: str) -> float:
+    """Return a text as a number; nan if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of n rows: an array of numbers, or a dictionary of texts without surrounding spaces."""

@@ -8,8 +8,7 @@ from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to im
 
 from benchmark.errors import UserError
 from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
-from leaderboard.scoring.review import join
-from leaderboard.scoring.runs import Runs
+from leaderboard.scoring.runs import Runs, together
 
 TITLES = {
     "flips": "flips",
@@ -106,7 +105,7 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
-    different names, for values without a tolerance and without truth, and for anything ``join`` refuses.
+    different names, for values without a tolerance and without truth, and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -114,7 +113,7 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
             f"the runs differ: {', '.join(old.names)} in {old.source}, {', '.join(new.names)} in {new.source}; "
             "expected one run each, or runs with the same names"
         )
-    both = join(old, new)
+    both = together((old, new), f"{old.source} and {new.source}")
     values = both.values if both.kind == "values" else both.predicted_classes()
     after = values[[r + (new.names.index(name) if r > 1 else 0) for name in old.names]]
     before, y = values[:r], both.y

@@ -1,15 +1,15 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
 
 import numpy as np
 from scipy.special import expit, softmax
 
 from benchmark.errors import UserError
 from leaderboard.scoring import files
-from leaderboard.scoring.files import Column, Table
+from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
@@ -35,70 +35,91 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     """Read the runs in tables of predictions for the same examples, which are compared to find what each column is.
 
     Long: a column run (or seed, …), a column of ids, and a column of predictions, or one of probabilities for each
-    class. Wide: a column of ids, and columns of runs that differ in a number. ``columns`` of the runs say how the
-    columns were read. Raises UserError, naming column and row (the first below the header is 1), for missing or
-    duplicate entries, invalid numbers and probabilities, and wherever two readings are possible: it names the option.
+    class. Wide: a column of ids, and columns of runs that differ in a number. All runs have the classes, and the order
+    of the examples, of the first; ``columns`` say how the columns were read. Raises UserError, naming column and row
+    (the first below the header is 1), for missing or duplicate entries, invalid numbers and probabilities, and wherever
+    two readings are possible: it names the option.
     """
     if options.kind and options.kind not in get_args(PredictionKind):
         raise UserError(f"unknown kind of prediction {options.kind!r}: choose {', '.join(get_args(PredictionKind))}")
     outside = files.read(options.truth) if options.truth else None
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
-    kept = ""
-    if options.common:
-        grids, kept = _in_common(grids, outside, examples[0])
+    grids, kept = _aligned(tables, grids, outside, examples[0] if options.common else None, options.common)
     same = _same(tables, grids)
     known = list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
-    truths = [
-        _texts(table.columns[role.truth], grid, table, role.truth) if role.truth else None
-        for table, grid, role in zip(tables, grids, roles, strict=True)
+    read = [Read(table, grid, role) for table, grid, role in zip(tables, grids, roles, strict=True)]
+    for one, example in zip(read, examples, strict=True):
+        if outside:
+            one.truth, column = _outside(outside, example, one, options)
+            one.place = f"truth: {column} in {options.truth}"
+        elif one.role.truth:
+            one.truth, one.place = _texts(one), f"truth: {one.role.truth}"
+    result = _runs(read, options)
+    for runs in result:
+        y, first = runs.y, result[0]
+        if y is not None and first.y is not None and (y != first.y).any():
+            name = str(first.ids[int((y != first.y).argmax())])
+            raise UserError(
+                f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
+                "both"
+            )
+    kind = "logits" if options.logits else ""
+    return [
+        replace(runs, columns="; ".join(filter(None, [*_said(one, kind), one.place, _left_out(one), kept])) + ".")
+        for one, runs in zip(read, result, strict=True)
     ]
-    where = [f"truth: {role.truth}" if role.truth else "" for role in roles]
-    if outside:
-        found = [
-            _outside(outside, example, role, grid, options)
-            for example, role, grid in zip(examples, roles, grids, strict=True)
-        ]
-        truths = [texts for texts, _ in found]
-        where = [f"truth: {column} in {options.truth}" for _, column in found]
-    kind = _kind(tables, roles, [truth for truth in truths if truth is not None], options)
-    read = _filled(tables, grids, roles, truths, kind, options)
-    result = []
-    for table, grid, role, place, (runs, said) in zip(tables, grids, roles, where, read, strict=True):
-        parts = [said, place, _left_out(table, grid, role, bool(place)), kept]
-        result.append(replace(runs, columns="; ".join(filter(None, parts)) + "."))
-    return result
 
 
-def _in_common(grids: Sequence[Grid], outside: Table | None, example: str | None) -> tuple[list[Grid], str]:
-    """Keep the examples that are in all tables, in the order of the first, and say how many."""
-    every = [set(grid.ids.tolist()) for grid in grids]
-    if outside:
-        key, value = _key(outside, example), outside.columns
-        every.append(set(value[key].encoded[1].tolist()))
-    shared, whole = set.intersection(*every), set.union(*every[: len(grids)])
-    if not shared:
-        raise UserError("--common-rows: the tables have no example in common")
-    kept = []
-    for grid in grids:
-        mask = np.array([name in shared for name in grid.ids.tolist()])
-        kept.append(replace(grid, ids=grid.ids[mask], at=grid.at[:, mask]))
-    return kept, f"{len(shared)} of {len(whole)} examples, those in common"
+@dataclass
+class Read:
+    """A table, the rows of its examples, the roles of its columns, and its true values (T,) with where they are."""
+
+    table: Table
+    grid: Grid
+    role: Roles
+    truth: np.ndarray | None = None
+    place: str = ""
+
+
+def _aligned(
+    tables: Sequence[Table], grids: Sequence[Grid], outside: Table | None, example: str | None, common: bool
+) -> tuple[list[Grid], str]:
+    """Put the examples in the order of the first table; if ``common``, leave out those that are not in all, and say so.
+
+    Raises UserError if the examples differ otherwise.
+    """
+    rows = [{name: t for t, name in enumerate(grid.ids.tolist())} for grid in grids]
+    kept, said = list(rows[0]), ""
+    if common:
+        known = set(outside.columns[_key(outside, example)].encoded[1].tolist()) if outside else set(kept)
+        kept = [name for name in kept if name in known and all(name in others for others in rows)]
+        said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common"
+        if not kept:
+            raise UserError("--common-rows: the tables have no example in common")
+    for table, others in zip(tables[1:], rows[1:], strict=True):
+        if not common and others.keys() != rows[0].keys():
+            name = next(iter([*(n for n in kept if n not in others), *sorted(others.keys() - rows[0].keys())]))
+            raise UserError(
+                f"{tables[0].name} and {table.name}: {len(kept)} and {len(others)} examples; expected the same ones, "
+                f"but {name!r} is in {(table if name in others else tables[0]).name} only; to compare those in common, "
+                "add --common-rows"
+            )
+    ids = np.array(kept, dtype=str)
+    return [
+        replace(grid, ids=ids, at=grid.at[:, [place[name] for name in kept]])
+        for grid, place in zip(grids, rows, strict=True)
+    ], said
 
 
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
     """Return the columns that never differ for an example; None if there is nothing to compare."""
     if len(tables) == 1 and len(grids[0].runs) == 1:
         return None
-    place = [{name: t for t, name in enumerate(grid.ids.tolist())} for grid in grids]
-    shared = [name for name in place[0] if all(name in ids for ids in place)]
-    rows = [grid.at[:, [ids[name] for name in shared]] for grid, ids in zip(grids, place, strict=True)]
-    return frozenset(
-        name
-        for name in set.intersection(*(set(table.columns) for table in tables))
-        if _equal([table.columns[name] for table in tables], rows)
-    )
+    shared = set.intersection(*(set(table.columns) for table in tables))
+    rows = [grid.at for grid in grids]
+    return frozenset(name for name in shared if _equal([table.columns[name] for table in tables], rows))
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
@@ -115,41 +136,41 @@ def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
 
 def _key(outside: Table, example: str | None) -> str:
     """Return the column of ids in a file of true values."""
-    found = example if example in outside.columns else example_of([outside], None)[0]
-    if found is None:
+    key = example if example in outside.columns else example_of([outside], None)[0]
+    if key is None:
         raise UserError(f"{outside.name}: no column of example ids: name one of its columns example_id")
-    return found
+    return key
 
 
-def _texts(column: Column, grid: Grid, table: Table, name: str) -> np.ndarray:
+def _texts(one: Read) -> np.ndarray:
     """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
-    codes = column.encoded[0][grid.at]
+    table, at, name = one.table, one.grid.at, one.role.truth
+    codes, texts = table.columns[name].encoded
+    codes = codes[at]
     if (codes < 0).any():
-        row = int(grid.at[codes < 0].min()) + 1
+        row = int(at[codes < 0].min()) + 1
         raise UserError(f"{table.name}, row {row}: the column {name!r} is empty: expected a true value")
     if (codes != codes[0]).any():
         r, t = np.argwhere(codes != codes[0])[0]
-        now, before = column.encoded[1][codes[r, t]], column.encoded[1][codes[0, t]]
         raise UserError(
-            f"{table.name}, row {grid.at[r, t] + 1}, column {name!r}: example {str(grid.ids[t])!r} is {now!r}, but "
-            f"{before!r} in an earlier row"
+            f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(one.grid.ids[t])!r} is "
+            f"{texts[codes[r, t]]!r}, but {texts[codes[0, t]]!r} in an earlier row"
         )
-    return np.asarray(column.encoded[1][codes[0]])
+    return np.asarray(texts[codes[0]])
 
 
-def _outside(outside: Table, example: str | None, role: Roles, grid: Grid, options: Options) -> tuple[np.ndarray, str]:
+def _outside(outside: Table, example: str | None, one: Read, options: Options) -> tuple[np.ndarray, str]:
     """Return the true values of the examples from a file, as texts (T,), and their column."""
-    key = _key(outside, example)
-    name = options.truth_column
+    key, name = _key(outside, example), options.truth_column
     if name and name not in outside.columns:
         raise UserError(
             f"{outside.name}: no column {name!r} (--truth-column); its columns: {', '.join(outside.columns)}"
         )
     rest = [column for column in outside.columns if column != key]
-    mine = stem(options.task or role.predicted[0])
+    task = options.task or one.role.predicted[0]
     for names in (
-        [column for column in rest if column == (options.task or role.predicted[0])],
-        [column for column in rest if mine and stem(column) == mine],
+        [column for column in rest if column == task],
+        [column for column in rest if stem(task) and stem(column) == stem(task)],
         [column for column in rest if column.lower() == "y_true"],
         [column for column in rest if role_of(column) == "truth"],
         [column for column in rest if role_of(column) == "either"],
@@ -158,179 +179,140 @@ def _outside(outside: Table, example: str | None, role: Roles, grid: Grid, optio
         if not name and len(names) == 1:
             name = names[0]
     if not name:
-        raise UserError(
-            f"{outside.name}: each of {', '.join(map(repr, rest))} may be the true values: say which with "
-            "--truth-column"
-        )
-    ids, values = (outside.columns[column].encoded for column in (key, name))
-    keys, codes = filled(outside, key), values[0]
-    true: dict[str, tuple[int, int]] = {}
-    for row, (i, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
-        text = str(ids[1][i])
-        if code >= 0 and true.setdefault(text, (code, row))[0] != code:
-            now, before = values[1][code], values[1][true[text][0]]
+        shown = ", ".join(map(repr, rest))
+        raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
+    keys, (codes, texts) = outside.columns[key].encoded[1][filled(outside, key)], outside.columns[name].encoded
+    true: dict[str, int] = {}
+    for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
+        if code >= 0 and true.setdefault(text, code) != code:
+            now, before = texts[code], texts[true[text]]
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
-    missing = next((text for text in grid.ids.tolist() if text not in true), None)
+    missing = next((text for text in one.grid.ids.tolist() if text not in true), None)
     if missing is not None:
         raise UserError(
             f"{outside.name}: example {missing!r} has no true value in the column {name!r}: expected one for each"
         )
-    return np.array([values[1][true[text][0]] for text in grid.ids.tolist()], dtype=object), name
+    return np.array([texts[true[text]] for text in one.grid.ids.tolist()], dtype=object), name
 
 
-def _kind(
-    tables: Sequence[Table], roles: Sequence[Roles], truths: Sequence[np.ndarray], options: Options
-) -> PredictionKind | str:
+def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:
     """Return the kind of all predictions. Raises UserError where two are possible."""
-    true = {plain(text) for truth in truths for text in np.unique(truth).tolist()}
     if options.logits:
         return "logits"
-    spelled = {role.kind for role in roles if role.kind}
+    spelled = any(one.role.kind for one in read)
+    several = any(one.role.classes for one in read)
+    names = read[0].role.predicted
+    shown = f"{read[0].table.name}: {', '.join(dict.fromkeys(map(repr, names[:4])))}"
     if options.kind:
-        if spelled and options.kind != "probabilities" and any(role.classes for role in roles):
-            names = ", ".join(roles[0].predicted)
-            raise UserError(
-                f"{tables[0].name}: --kind {options.kind}, but {names} are probabilities: name others with --runs"
-            )
-        return options.kind
-    name = tables[0].name
-    columns = [
-        (table, role.predicted, table.columns[column])
-        for table, role in zip(tables, roles, strict=True)
-        for column in role.predicted
-    ]
-    shown = ", ".join(dict.fromkeys(map(repr, roles[0].predicted[:4])))
+        if spelled and several and options.kind != "probabilities":
+            raise UserError(f"{shown}: --kind {options.kind}, but these are probabilities: name others with --runs")
+        return cast(PredictionKind, options.kind)
     if spelled:
-        if len(true) > 2 and not any(role.classes for role in roles):
+        if len(true) > 2 and not several:
             raise UserError(
-                f"{name}: {shown} is named as the probability of one of two classes, but the true values are "
-                f"{len(true)}: say which with --kind values or --truth-column"
+                f"{shown} is named as the probability of one of two classes, but the true values are {len(true)}: say "
+                "which with --kind values or --truth-column"
             )
         return "probabilities"
-    if any(column.text for *_, column in columns):
+    columns = [one.table.columns[name] for one in read for name in one.role.predicted]
+    if any(column.text for column in columns):
         return "labels"
-    numbers = [column.numbers for *_, column in columns]
-    finite = [n[np.isfinite(n)] for n in numbers]
-    whole, distinct = (
-        all((n == n.round()).all() for n in finite),
-        {x for n in finite for x in np.unique(n)[:100].tolist()},
-    )
-    within = all(((n >= 0) & (n <= 1)).all() for n in finite)
-    fractions = any(not _whole(text) for text in true)
-    words = any(not _numeric(text) for text in true)
-    if whole:
-        if words or not fractions:
-            if len(distinct) <= FEW and len(true) <= FEW:
-                return "labels"
-            raise UserError(f"{name}: {shown}: many whole numbers: say which with --kind labels or --kind values")
-        return "values"
-    if (true <= {"0", "1"} and true) or words or len(true) == 2:
+    numbers = [column.numbers[np.isfinite(column.numbers)] for column in columns]
+    within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
+    measured = np.array([number(text) for text in true])  # nan for a word
+    words = np.isnan(measured).any()
+    if all((n == n.round()).all() for n in numbers):
+        if not words and (measured != measured.round()).any():
+            return "values"
+        distinct = {x for n in numbers for x in np.unique(n)[: FEW + 1].tolist()}
+        if len(distinct) <= FEW and len(true) <= FEW:
+            return "labels"
+        raise UserError(f"{shown}: many whole numbers: say which with --kind labels or --kind values")
+    if words or len(true) == 2 or (true and true <= {"0", "1"}):
         if within:
             return "probabilities"
         raise UserError(
-            f"{name}: {shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if "
-            f"they are margins, add --logits {roles[0].predicted[0]}; if all are values, --kind values"
+            f"{shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if they are "
+            f"margins, add --logits {names[0]}; if all are values, --kind values"
         )
-    if within and not true:
+    if true:
+        return "values"
+    if within:
         raise UserError(
-            f"{name}: {shown}: between 0 and 1, so they may be probabilities or values: say which with --kind "
-            "probabilities or --kind values, or give the true values with --truth or --truth-column"
+            f"{shown}: between 0 and 1, so they may be probabilities or values: say which with --kind probabilities or "
+            "--kind values, or give the true values with --truth or --truth-column"
         )
-    if not true:
-        used = {name for role in roles for name in role.predicted}
-        two = [n for n, column in tables[0].columns.items() if n not in used and len(set(column.encoded[1])) == 2]
-        if two or any(n.min() < 0 < n.max() for n in finite if len(n)):
-            raise UserError(
-                f"{name}: {shown}: these may be values, or margins of a classifier: say which with --kind values or "
-                f"--logits, or name the true values ({', '.join(map(repr, two)) or 'in no column'}) with --truth-column"
-            )
+    used = {name for one in read for name in one.role.predicted}
+    two = [n for n, column in read[0].table.columns.items() if n not in used and len(column.encoded[1]) == 2]
+    if two or any(n.min() < 0 < n.max() for n in numbers if len(n)):
+        raise UserError(
+            f"{shown}: these may be values, or margins of a classifier: say which with --kind values or --logits, or "
+            f"name the true values ({', '.join(map(repr, two)) or 'in no column'}) with --truth-column"
+        )
     return "values"
 
 
-def _numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _whole(text: str) -> bool:
-    return not _numeric(text) or (np.isfinite(float(text)) and float(text) == round(float(text)))
-
-
-def _filled(
-    tables: Sequence[Table],
-    grids: Sequence[Grid],
-    roles: Sequence[Roles],
-    truths: Sequence[np.ndarray | None],
-    kind: str,
-    options: Options,
-) -> list[tuple[Runs, str]]:
-    """Return the runs of each table, and what was read as predictions."""
-    true = {plain(text) for truth in truths if truth is not None for text in np.unique(truth).tolist()}
+def _runs(read: Sequence[Read], options: Options) -> list[Runs]:
+    """Return the runs of each table."""
+    true = {plain(text) for one in read if one.truth is not None for text in np.unique(one.truth).tolist()}
+    kind = _kind(read, true, options)
     labels: set[str] = set()
-    if kind == "labels":
-        for table, role in zip(tables, roles, strict=True):
-            for column in role.predicted:
-                filled(table, column)
-                labels |= set(map(plain, table.columns[column].encoded[1]))
-    classes, of_true, of_labels = _coded(tables[0].name, kind, roles, labels, true, options)
+    for one in read if kind == "labels" else ():
+        for column in one.role.predicted:
+            filled(one.table, column)
+            labels |= set(map(plain, one.table.columns[column].encoded[1]))
+    classes, of_true, of_labels = _coded(read, kind, labels, true, options)
     result = []
-    for table, grid, role, truth in zip(tables, grids, roles, truths, strict=True):
-        values = _values(table, grid, role, kind, of_labels)
-        y = None
-        if truth is not None and kind == "values":
-            y = np.array([float(text) if _numeric(text) else np.nan for text in truth])
+    for one in read:
+        values, y = _values(one, kind, of_labels), None
+        if one.truth is not None and kind == "values":
+            y = np.array([number(text) for text in one.truth])
             if np.isnan(y).any():
-                raise UserError(f"{table.name}: a true value is {truth[np.isnan(y)][0]!r}: expected a number")
-        elif truth is not None:
-            y = np.array([of_true[plain(text)] for text in truth])
-        final: PredictionKind = "probabilities" if kind in ("probabilities", "logits") else kind  # type: ignore[assignment]
-        if final == "probabilities" and len(role.predicted) == 1 and y is not None and len(y) >= 20:
-            _check_side(table, role, values, y, options)
-        runs = Runs(role.predicted if role.wide else grid.runs, grid.ids, final, values, classes, y, table.name)
-        result.append((runs, _said(grid, role, kind)))
+                raise UserError(f"{one.table.name}: a true value is {one.truth[np.isnan(y)][0]!r}: expected a number")
+        elif one.truth is not None:
+            y = np.array([of_true[plain(text)] for text in one.truth])
+        final = "probabilities" if kind == "logits" else kind
+        said = options.probabilities or options.logits or options.classes
+        if final == "probabilities" and len(one.role.predicted) == 1 and y is not None and len(y) >= 20 and not said:
+            _check_side(one, values[..., 1].mean(axis=0), y)
+        names = one.role.predicted if one.role.wide else one.grid.runs
+        result.append(Runs(names, one.grid.ids, final, values, classes, y, one.table.name))
     return result
 
 
 def _coded(
-    name: str, kind: str, roles: Sequence[Roles], labels: set[str], true: set[str], options: Options
+    read: Sequence[Read], kind: str, labels: set[str], true: set[str], options: Options
 ) -> tuple[tuple[str, ...], dict[str, int], dict[str, int]]:
     """Return the classes, and the index of each true and each predicted one. Raises UserError if they do not match."""
     if kind == "values":
         return (), {}, {}
-    given = tuple(map(plain, options.classes))
+    name, given = read[0].table.name, tuple(map(plain, options.classes))
     if kind == "labels":
         classes = given or tuple(sorted(labels | true, key=natural))
         if not given and true and not (labels <= true or true <= labels):
-            _mismatch(name, "the predicted", labels, true, labels | true)
+            raise _mismatch(name, "the predicted", labels, true, labels | true)
         if len(classes) > MOST_CLASSES:
             raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
         return classes, _index(name, true, classes), _index(name, labels, classes)
-    own = next((role.classes for role in roles if role.classes), ("0", "1"))
-    for role in roles:
-        if role.classes and role.classes != own:
-            raise UserError(
-                f"{name}: the tables have probabilities of {own} and {role.classes}: expected the same classes"
-            )
+    every = {one.role.classes for one in read if one.role.classes} or {("0", "1")}
+    if len(every) > 1:
+        found = " and ".join(map(str, sorted(every)))
+        raise UserError(f"{name}: the tables have probabilities of {found}: expected the same classes")
+    (own,) = every
     if given and len(given) != len(own):
         raise UserError(f"--classes {','.join(given)}: expected {len(own)} classes, as there are probabilities")
-    if given and set(given) == set(own):
-        given = own  # the columns say the order
-    classes = given or own
     if not given and not true <= set(own):
-        _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
+        raise _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
+    classes = own if set(given) <= set(own) else given  # the columns say the order
     return classes, _index(name, true, classes), {}
 
 
-def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> None:
-    shown = [", ".join(sorted(texts, key=natural)[:6]) for texts in (mine, true)]
-    order = ",".join(sorted((text for text in example), key=natural)[:6])
-    raise UserError(
-        f"{name}: {whose} classes ({shown[0]}) and the true ones ({shown[1]}) do not match: name the classes in the "
+def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> UserError:
+    predicted, known, order = (",".join(sorted(texts, key=natural)[:6]) for texts in (mine, true, example))
+    return UserError(
+        f"{name}: {whose} classes ({predicted}) and the true ones ({known}) do not match: name the classes in the "
         f"order of their numbers or probabilities with --classes, e.g. --classes {order}"
     )
 
@@ -345,28 +327,27 @@ def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, in
             "the classes as words"
         )
     chosen = named if len(named) == len(texts) else counted
-    if len(chosen) < len(texts):
-        odd = sorted(texts - set(chosen), key=natural)[0]
-        raise UserError(f"{name}: {odd!r} is none of the classes {', '.join(classes)}: name them all with --classes")
+    if odd := sorted(texts - chosen.keys(), key=natural):
+        raise UserError(f"{name}: {odd[0]!r} is none of the classes {', '.join(classes)}: name them all with --classes")
     return chosen
 
 
-def _values(table: Table, grid: Grid, role: Roles, kind: str, labels: dict[str, int]) -> np.ndarray:
+def _values(one: Read, kind: str, labels: dict[str, int]) -> np.ndarray:
     """Return the predictions of a table: indices of labels or values (R, T), or probabilities (R, T, C)."""
+    table, at, role = one.table, one.grid.at, one.role
     if kind == "labels":
-        parts = []
-        for name in role.predicted:
-            codes, texts = table.columns[name].encoded
-            parts.append(np.array([labels[plain(text)] for text in texts], dtype=np.uint16)[codes[grid.at]])
-        return np.concatenate(parts)
-    numbers = np.stack([_numbers(table, name)[grid.at] for name in role.predicted], axis=-1)
+        encoded = [table.columns[name].encoded for name in role.predicted]
+        return np.concatenate(
+            [np.array([labels[plain(text)] for text in texts], dtype=np.uint16)[codes[at]] for codes, texts in encoded]
+        )
+    numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
     if role.wide:
         numbers = numbers[0].T[..., None]
+    single = numbers.shape[-1] == 1
     if kind == "values":
-        if numbers.shape[-1] > 1:
+        if not single:
             raise UserError(f"{table.name}: --kind values, but {', '.join(role.predicted)} are one run: use --runs")
         return np.asarray(numbers[..., 0])
-    single = numbers.shape[-1] == 1
     p = numbers
     if kind == "logits":
         p = expit(p) if single else softmax(p, axis=-1)
@@ -374,15 +355,11 @@ def _values(table: Table, grid: Grid, role: Roles, kind: str, labels: dict[str, 
     off = np.maximum(np.abs(p.sum(axis=-1) - 1), -p.min(axis=-1))
     if off.max() > CLOSE:
         r, t = np.unravel_index(off.argmax(), off.shape)
-        at = grid.at[0 if role.wide else r, t] + 1
-        shown = ", ".join(f"{x:g}" for x in (p[r, t, 1:] if single else p[r, t]))
-        one = role.predicted[r if role.wide else 0]
-        what = (
-            f"column {one!r}: expected a probability from 0 to 1"
-            if single
-            else (f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1")
-        )
-        raise UserError(f"{table.name}, row {at}, {what}, found {shown}")
+        what = f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1"
+        if single:
+            what = f"column {role.predicted[r if role.wide else 0]!r}: expected a probability from 0 to 1"
+        shown = ", ".join(f"{x:g}" for x in numbers[r, t])
+        raise UserError(f"{table.name}, row {at[0 if role.wide else r, t] + 1}, {what}, found {shown}")
     p = np.clip(p, 0, 1)
     return np.asarray(p / p.sum(axis=-1, keepdims=True), dtype=np.float32)
 
@@ -390,51 +367,41 @@ def _values(table: Table, grid: Grid, role: Roles, kind: str, labels: dict[str, 
 def _numbers(table: Table, name: str) -> np.ndarray:
     """Return a column as numbers. Raises UserError for a row that has none."""
     column = table.columns[name]
-    odd = ~np.isfinite(column.numbers)
-    if odd.any():
-        row, code = int(odd.argmax()), column.encoded[0][int(odd.argmax())]
-        shown = repr(column.encoded[1][code]) if code >= 0 else "nothing"
-        expected = (
-            "a finite number" if code < 0 or column.encoded[1][code].lower() in ("nan", "inf", "-inf") else "a number"
-        )
-        raise UserError(f"{table.name}, row {row + 1}, column {name!r}: expected {expected}, found {shown}")
+    odd = np.flatnonzero(~np.isfinite(column.numbers))
+    if len(odd):
+        codes, texts = column.encoded
+        shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
+        raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
     return column.numbers
 
 
-def _check_side(table: Table, role: Roles, values: np.ndarray, y: np.ndarray, options: Options) -> None:
+def _check_side(one: Read, p: np.ndarray, y: np.ndarray) -> None:
     """Raise UserError for a probability that falls where the second class is true: it may be that of the first."""
-    p = values[..., 1].mean(axis=0)
-    if options.probabilities or options.logits or options.classes or not (p.std() and y.std()):
-        return
-    if np.corrcoef(p, y)[0, 1] < -0.2:
+    name = one.role.predicted[0]
+    if p.std() and y.std() and np.corrcoef(p, y)[0, 1] < -0.2:
         raise UserError(
-            f"{table.name}: {role.predicted[0]!r} is lower where the class is 1, as if it were the probability of "
-            f"class 0: if it is that of class 1, add --probabilities {role.predicted[0]}"
+            f"{one.table.name}: {name!r} is lower where the class is 1, as if it were the probability of class 0: if "
+            f"it is that of class 1, add --probabilities {name}"
         )
 
 
-def _said(grid: Grid, role: Roles, kind: str) -> str:
-    parts = [] if grid.example is not None else ["examples by the order of the rows"]
-    names = role.predicted
-    if role.wide:
-        return "; ".join(
-            [
-                *parts,
-                f"{len(names)} runs: {names[0]} … {names[-1]}"
-                if len(names) > 3
-                else f"{len(names)} runs: {', '.join(names)}",
-            ]
-        )
+def _said(one: Read, kind: str) -> Iterator[str]:
+    """Yield what was read as examples and predictions."""
+    grid, names = one.grid, one.role.predicted
+    if grid.example is None:
+        yield "examples by the order of the rows"
+    if one.role.wide:
+        yield f"{len(names)} runs: {f'{names[0]} … {names[-1]}' if len(names) > 3 else ', '.join(names)}"
+        return
     if grid.run:
-        parts.append(f"{len(grid.runs)} runs by {grid.run}" if len(grid.runs) > 1 else f"run: {grid.run}")
-    parts.append(f"{'margins' if kind == 'logits' else 'predictions'}: {', '.join(names)}")
-    return "; ".join(parts)
+        yield f"{len(grid.runs)} runs by {grid.run}" if len(grid.runs) > 1 else f"run: {grid.run}"
+    yield f"{'margins' if kind == 'logits' else 'predictions'}: {', '.join(names)}"
 
 
-def _left_out(table: Table, grid: Grid, role: Roles, known: bool) -> str:
-    used = {grid.example, grid.run, role.truth, *role.predicted}
-    rest = [name for name in table.columns if name not in used]
+def _left_out(one: Read) -> str:
+    used = {one.grid.example, one.grid.run, one.role.truth, *one.role.predicted}
+    rest = [name or repr(name) for name in one.table.columns if name not in used]
     if not rest:
         return ""
-    hint = "" if known else "; truth: none (name its column with --truth-column)"
-    return f"left out: {', '.join(name or repr(name) for name in [*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"
+    hint = "" if one.place else "; truth: none (name its column with --truth-column)"
+    return f"left out: {', '.join([*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"

@@ -2,11 +2,11 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-import pandas as pd
+import numpy as np
 from markupsafe import Markup
 
 from benchmark import __version__
@@ -28,6 +28,11 @@ TWO = (
 HERE = (
     "This is optimistic, because the same runs rank the examples and supply the flips: in new runs the share is lower."
 )
+
+LEGEND = {
+    "votes": "votes count the runs that predict each class",
+    "margin": "margin is the gap between the two highest mean probabilities",
+}
 
 
 def facts(score: Score) -> Table:
@@ -102,22 +107,18 @@ def triage(score: Score, n: int) -> Table:
     """Return a table of the first ``n`` examples of the ranking."""
     frame = fragile(score, n)
     rows = tuple(tuple(_cell(value) for value in row) for row in frame.itertuples(index=False))
-    meaning = {
-        "votes": "votes count the runs that predict each class",
-        "margin": "margin is the gap between the two highest mean probabilities",
-    }
-    legend = "; ".join(text for name, text in meaning.items() if name in frame.columns)
-    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples{f': {legend}' if legend else ''}."
+    legend = [text for name, text in LEGEND.items() if name in frame.columns]
+    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples"
+    caption = f"{': '.join([caption, '; '.join(legend)]) if legend else caption}."
     return Table("fragile", "Most fragile examples", caption, tuple(map(str, frame.columns)), rows)
 
 
 def _cell(value: Any) -> str | Value:
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not pd.api.types.is_number(value):
+    if isinstance(value, bool | np.bool):
         return "yes" if value else "no"
-    number = float(str(value))
-    return Value(f"{number:.0f}" if number == round(number) else f"{number:.3f}", number)
+    return Value(f"{value:.0f}" if value == round(value) else f"{value:.3f}", float(value))
 
 
 def terminal(tables: Sequence[Table], lines: Sequence[str] = ()) -> None:
@@ -138,45 +139,51 @@ def terminal(tables: Sequence[Table], lines: Sequence[str] = ()) -> None:
         console.print(Text(line))
 
 
+def dump(content: Mapping[str, Any]) -> str:
+    """Return a report as JSON, with the version of the suite."""
+    return json.dumps({"suite": __version__, **content}, ensure_ascii=False, indent=1) + "\n"
+
+
+def page(template: str, **values: Any) -> str:
+    """Return a self-contained page in the style of the leaderboard."""
+    style = Markup((files("leaderboard") / "static" / "site.css").read_text(encoding="utf-8"))
+    return render(template, style=style, to_html=writers.to_html, **values)
+
+
 def to_json(score: Score, where: Standing) -> str:
     """Return everything as JSON at full precision: fractions and target units, null for a missing interval."""
-    content = {
-        "suite": __version__,
-        "source": score.runs.source,
-        "read_as": score.runs.kind,
-        "runs": score.runs.names,
-        "classes": score.runs.classes,
-        "n_examples": len(score.runs.ids),
-        "interval": score.kind,
-        **{name: ends(estimate) for name, estimate in score.estimates.items()},
-        "scorecard": {measure.key: ends(value) for measure, value in score.card},
-        "per_class": {name: {"n": n, "churn": ends(estimate)} for name, (n, estimate) in score.per_class.items()},
-        "flips": vars(score.flips) if score.flips else None,
-        "notes": sentences(score),
-        "standing": list(where.sentences),
-        "published": json.loads(writers.to_json(where.table)) if where.table else None,
-        "ranking": [
-            {"example_id": str(score.runs.ids[t]), "churn": round(float(score.example_churn[t]), 10)}
-            for t in score.ranking
-        ],
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return dump(
+        {
+            "source": score.runs.source,
+            "read_as": score.runs.kind,
+            "runs": score.runs.names,
+            "classes": score.runs.classes,
+            "n_examples": len(score.runs.ids),
+            "interval": score.kind,
+            **{name: ends(estimate) for name, estimate in score.estimates.items()},
+            "scorecard": {measure.key: ends(value) for measure, value in score.card},
+            "per_class": {name: {"n": n, "churn": ends(estimate)} for name, (n, estimate) in score.per_class.items()},
+            "flips": vars(score.flips) if score.flips else None,
+            "notes": sentences(score),
+            "standing": list(where.sentences),
+            "published": json.loads(writers.to_json(where.table)) if where.table else None,
+            "ranking": [
+                {"example_id": str(score.runs.ids[t]), "churn": round(float(score.example_churn[t]), 10)}
+                for t in score.ranking
+            ],
+        }
+    )
 
 
 def ends(estimate: Estimate) -> dict[str, float | None]:
+    """Return an estimate and the ends of its interval, None where they are unknown."""
     ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     return {name: None if math.isnan(x) else x for name, x in ends.items()}
 
 
 def to_html(score: Score, where: Standing, n: int) -> str:
-    """Return a self-contained page in the style of the leaderboard."""
-    return render(
-        "score.html",
-        style=Markup((files("leaderboard") / "static" / "site.css").read_text(encoding="utf-8")),
-        score=score,
-        tables=[table for table in (facts(score), scorecard(score, meanings=True), by_class(score)) if table],
-        sentences=sentences(score),
-        where=where,
-        triage=triage(score, n),
-        to_html=writers.to_html,
+    """Return a page with all tables, and the first ``n`` examples."""
+    tables = [table for table in (facts(score), scorecard(score, meanings=True), by_class(score)) if table]
+    return page(
+        "score.html", score=score, tables=tables, sentences=sentences(score), where=where, triage=triage(score, n)
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -116,3 +116,22 @@ class Runs:
         if self.kind == "labels":
             return self.values
         return np.stack([p.argmax(axis=-1).astype(np.uint16) for p in self.values])
+
+
+def together(tables: Sequence[Runs], source: str, names: Sequence[str] = ()) -> Runs:
+    """Combine runs on the same examples, as ``readers.read`` returns them, and call them by ``names`` if given.
+
+    Raises UserError if the kind of prediction, the classes or the examples differ.
+    """
+    first = tables[0]
+    for runs in tables[1:]:
+        if (runs.kind, runs.classes) != (first.kind, first.classes) or not np.array_equal(runs.ids, first.ids):
+            raise UserError(f"{source}: expected predictions of one kind, with the same classes, for the same examples")
+    return replace(
+        first,
+        names=tuple(names) or tuple(name for runs in tables for name in runs.names),
+        values=np.concatenate([runs.values for runs in tables]),
+        y=next((runs.y for runs in tables if runs.y is not None), None),
+        source=source,
+        columns=" ".join(dict.fromkeys(runs.columns for runs in tables)),
+    )

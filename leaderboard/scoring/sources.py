@@ -1,4 +1,4 @@
-"""Where predictions come from: files, tables that runs in MLflow have logged, and models to predict with."""
+"""Sources of predictions: files, tables that runs in MLflow have logged, and models to predict with."""
 
 import tempfile
 from collections.abc import Sequence
@@ -8,14 +8,12 @@ from benchmark.data import parquet
 from benchmark.errors import UserError
 from leaderboard.scoring import files, readers
 from leaderboard.scoring.files import Table
-from leaderboard.scoring.review import together
 from leaderboard.scoring.roles import Options
-from leaderboard.scoring.runs import Runs
+from leaderboard.scoring.runs import Runs, together
 
 RUN, MODEL = "runs:/", "models:/"
 TABLES = (".parquet", ".csv", ".json")
 """How the path of an artifact that is a table ends; any other artifact is taken for a model."""
-NAIVE = Options()
 
 
 def is_model(source: str) -> bool:
@@ -35,33 +33,31 @@ def tables(
     """
     for source in filter(is_model, sources):
         raise UserError(f"{source} is a model: expected a table of predictions; gate compares models")
-    if not experiment and not any(source.startswith(RUN) for source in sources):
-        with parquet.one_process():
-            return [(source, files.read(Path(source))) for source in sources], 0
-    from benchmark.store.logged import Logged  # MLflow takes seconds to import
-
     with tempfile.TemporaryDirectory() as folder, parquet.one_process():
+        if not experiment and not any(source.startswith(RUN) for source in sources):
+            return [(source, files.read(Path(source))) for source in sources], 0
+        from benchmark.store.logged import Logged  # MLflow takes seconds to import
+
         logged, left_out = Logged(store, Path(folder)), 0
+        given = [logged.table(source, table) if source.startswith(RUN) else source for source in sources]
         if experiment:
-            found, left_out = logged.experiment(experiment, table, query)
-            if not found:
+            every, left_out = logged.experiment(experiment, table, query)
+            given = [*every]
+            if not given:
                 what = f"logged {table}" if table else "logged a table (Parquet, CSV, or JSON by mlflow.log_table)"
                 more = f" that meets --filter {query!r}" if query else ""
                 raise UserError(f"experiment {experiment!r}: no finished run{more} has {what} ({left_out} looked at)")
-            return [(one.run_id, files.read(one.path, one.uri, ordered=True)) for one in found], left_out
-        read = []
-        for source in sources:
-            if source.startswith(RUN):
-                one = logged.table(source, table)
-                read.append((one.run_id, files.read(one.path, one.uri, ordered=True)))
-            else:
-                read.append((source, files.read(Path(source))))
-        return read, left_out
+        return [
+            (one, files.read(Path(one)))
+            if isinstance(one, str)
+            else (one.run_id, files.read(one.path, one.uri, ordered=True))
+            for one in given
+        ], left_out
 
 
 def read(
     sources: Sequence[str],
-    options: Options = NAIVE,
+    options: Options | None = None,
     store: str = "",
     experiment: str = "",
     table: str = "",
@@ -77,13 +73,13 @@ def read(
     names = [name for name, _ in named]
     if repeated := next((name for i, name in enumerate(names) if name in names[:i]), ""):
         raise UserError(f"{repeated} is given twice: give the table of each run once")
-    found = readers.read([one for _, one in named], options)
-    if len(found) == 1:
-        return found[0], left_out
-    for runs in found:
+    every = readers.read([one for _, one in named], options or Options())
+    if len(every) == 1:
+        return every[0], left_out
+    for runs in every:
         if len(runs.names) > 1:
             raise UserError(
                 f"{runs.source}: found {len(runs.names)} runs ({', '.join(runs.names[:3])}, …): if you give "
                 "several tables, each must hold one run"
             )
-    return together(found, names, f"the experiment {experiment!r}" if experiment else f"{len(found)} tables"), left_out
+    return together(every, f"the experiment {experiment!r}" if experiment else f"{len(every)} tables", names), left_out

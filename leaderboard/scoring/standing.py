@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -21,18 +20,15 @@ TRAINED_ON: Mapping[Sampling, str] = {
     "paper": "used different bootstraps of the training set",
     "update": "were trained on the same rows",
 }
-NONE = "No published results to compare with ({folder}): pass a folder of exported results with --store."
 
 
-def published_results(folder: Path | None = None, leading: bool = False) -> Results | None:
-    """Return the results in ``folder``, by default those shipped with the suite, or None if there are none.
+def published_results(leading: bool = False) -> Results | None:
+    """Return the results shipped with the suite, or None if there are none.
 
     With ``leading``, only those that ``Results.leading`` keeps, without variants, are read.
     """
-    if folder is None:
-        cells = published.shipped(leading)
-        return collect(cells, str(published.PUBLISHED)) if cells else None
-    return collect(published.read(folder, leading), str(folder)) if (folder / "manifest.json").is_file() else None
+    cells = published.shipped(leading)
+    return collect(cells, str(published.PUBLISHED)) if cells else None
 
 
 @dataclass(frozen=True)
@@ -43,10 +39,10 @@ class Standing:
     table: Table | None = None
 
 
-def standing(score: Score, results: Results | None, folder: Path | None = None) -> Standing:
+def standing(score: Score, results: Results | None) -> Standing:
     """Compare ``score`` with ``results``; a regression by churn as a share of the MAE, because units differ."""
     if results is None:
-        return Standing((NONE.format(folder=folder or published.PUBLISHED),))
+        return Standing((f"No published results to compare with ({published.PUBLISHED}).",))
     task = score.runs.task
     results = next((part for part in results.leading() if part.of_task(task)), results)
     datasets = results.of_task(task)

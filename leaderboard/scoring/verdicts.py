@@ -1,12 +1,10 @@
 """The verdict of a gate as text, Markdown, JSON, and JUnit's XML, which CI systems show."""
 
-import json
 from collections.abc import Callable, Mapping
 from xml.etree import ElementTree as xml
 
-from benchmark import __version__
 from leaderboard.scoring.gate import Gate
-from leaderboard.scoring.reports import ends
+from leaderboard.scoring.reports import dump, ends
 from leaderboard.tables.table import Table, Value
 from leaderboard.write.formats import to_markdown
 
@@ -35,18 +33,18 @@ def _markdown(gate: Gate, source: str) -> str:
 
 
 def _json(gate: Gate, source: str) -> str:
-    content = {
-        "suite": __version__,
-        "source": source,
-        "passed": gate.passed,
-        "undecided": gate.undecided,
-        "reasons": gate.reasons,
-        "n_examples": gate.n,
-        "runs": gate.runs,
-        "tolerance": gate.tolerance,
-        **{name: ends(estimate) for name, estimate in gate.estimates.items()},
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return dump(
+        {
+            "source": source,
+            "passed": gate.passed,
+            "undecided": gate.undecided,
+            "reasons": gate.reasons,
+            "n_examples": gate.n,
+            "runs": gate.runs,
+            "tolerance": gate.tolerance,
+            **{name: ends(estimate) for name, estimate in gate.estimates.items()},
+        }
+    )
 
 
 def _junit(gate: Gate, source: str) -> str:

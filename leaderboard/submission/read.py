@@ -4,9 +4,6 @@ import hashlib
 import os
 import re
 import stat
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +13,7 @@ import numpy as np
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.types import SAMPLINGS, Sampling
-from leaderboard.submission import decode
+from leaderboard.submission.decode import decode
 from leaderboard.submission.spec import NAME, Description, Manifest, parse_description, parse_manifest
 
 LIMITS = {"submission.yml": 2**16, "manifest.json": 2**20, "predictions": 64 * 2**20}
@@ -86,7 +83,7 @@ def read_table(folder: Path, sampling: Sampling, dataset: str) -> PredictionFile
     name = file_of(sampling, dataset)
     content = _bytes(folder, name)
     n_outputs = 2 if load_spec(dataset).task == "classification" else 1
-    arrays = _decoded(content, n_outputs, name)
+    arrays = decode(content, n_outputs, name)
     columns = [f"p{c}" for c in range(n_outputs)] if n_outputs > 1 else ["y_pred"]
     values = np.stack([arrays.pop(column) for column in columns], axis=1)
     digest = hashlib.sha256(content).hexdigest()
@@ -167,27 +164,3 @@ def _bytes(folder: Path, name: str) -> bytes:
     if max(size, len(content)) > limit:
         raise UserError(f"{name}: {max(size, len(content)):,} bytes; at most {limit:,} are allowed")
     return content
-
-
-def _decoded(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
-    """Return the arrays of a Parquet file, decoded in a process that can be killed; see ``decode``."""
-    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    command = [sys.executable, "-I", str(Path(decode.__file__)), str(n_outputs)]
-    with tempfile.TemporaryFile() as file:  # the arrays are then in memory once
-        try:
-            done = subprocess.run(
-                command,
-                input=content,
-                stdout=file,
-                stderr=subprocess.PIPE,
-                timeout=2 * decode.SECONDS,
-                env=dict(os.environ) | single,
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError(f"{name}: reading took more than {2 * decode.SECONDS} s") from None
-        if code := done.returncode:
-            message = done.stderr.decode("utf-8", "replace").strip()[-500:] if code == decode.REFUSED else ""
-            raise UserError(f"{name}: {message or f'the reader exited with {code}: damaged or hostile file'}")
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as arrays:
-            return dict(arrays)

@@ -246,7 +246,7 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (changed("p1", 9, "high"), r"row 10, column 'p1': expected a number, found 'high'"),
+        (changed("p1", 9, "high"), r"row 10, column 'p1': expected a finite number, found 'high'"),
         (changed("p1", 9, "nan"), r"row 10, column 'p1': expected a finite number"),
         (changed("p1", 9, 7), r"row 10, columns p0, p1: expected probabilities that sum to 1, found .*7"),
         (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice"),

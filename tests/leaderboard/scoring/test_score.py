@@ -208,10 +208,10 @@ def test_a_score_is_placed_among_results_under_halves_where_there_are_any(world)
     assert "different bootstraps" in regression.sentences[-1]
 
 
-def test_what_cannot_be_placed_says_why(world, tmp_path):
+def test_what_cannot_be_placed_says_why(world):
     values = np.random.default_rng(0).normal(size=(4, 30))
     assert "provide the true values" in standing.standing(score(values), world).sentences[0]
-    assert "No published results" in standing.standing(score(values), None, tmp_path).sentences[0]
+    assert "No published results" in standing.standing(score(values), None).sentences[0]
     assert standing.standing(score(values, np.zeros(30)), world).table is not None
 
 

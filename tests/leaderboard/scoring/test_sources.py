@@ -183,6 +183,7 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
     other = tracking.run(experiment, {"a.json": labels.assign(target=1 - Y)})
     good = tracking.run(experiment, {"a.json": labels})
     several = tracking.run(experiment, {"a.parquet": pd.concat([long(r).assign(run=r) for r in range(2)])})
+    ids = tracking.run(experiment, {"a.parquet": long(0)})
     filled = long(0).assign(p1=[None, *P[0][1:]])
     empty = tracking.run(experiment, {"a.json": filled})
     for words, message in [
@@ -198,11 +199,11 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
         ),
         ([f"runs:/{good}", f"runs:/{shorter}"], "40 and 10 examples; expected the same ones, but '11' is in"),
         ([f"runs:/{good}", f"runs:/{other}"], "the true value of example '1' differs: expected the same"),
-        ([f"runs:/{good}", f"runs:/{several}"], f"runs:/{several}/a.parquet: found 2 runs (0, 1, …)"),
+        ([f"runs:/{ids}", f"runs:/{several}"], f"runs:/{several}/a.parquet: found 2 runs (0, 1, …)"),
         ([f"runs:/{good}", f"runs:/{good}"], f"{good} is given twice"),
         ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found nothing"),
         (["--experiment", "wrnog"], "unknown experiment 'wrnog': did you mean 'wrong'?"),
-        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (9 looked at)"),
+        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (10 looked at)"),
         (["--experiment", "wrong", "--filter", "seed = 1"], "--filter 'seed = 1': Invalid"),
         (["models:/m/3"], "models:/m/3 is a model: expected a table of predictions; gate compares models"),
         (["a.csv", "--table", "a.json"], "--table a.json is the artifact of a run"),

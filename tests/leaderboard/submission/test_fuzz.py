@@ -170,8 +170,8 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
             raise cache[key]
         return dict(cache[key])
 
-    decode = read._decoded
-    monkeypatch.setattr(read, "_decoded", decoded_once)
+    decode = read.decode
+    monkeypatch.setattr(read, "decode", decoded_once)
     fingerprint = check.samples_fingerprint
     prints: dict[tuple[str, str, tuple[int, ...]], str] = {}
 

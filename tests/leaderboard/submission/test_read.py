@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
-from leaderboard.submission import decode
-from leaderboard.submission.read import _decoded, open_folder, read_table
+from leaderboard.submission.decode import MAX_TEXTS, decode
+from leaderboard.submission.read import open_folder, read_table
 
 FILE = "predictions/halves/b3db_measured.parquet"
 COLUMNS = {
@@ -118,15 +118,15 @@ def test_a_manifest_that_lists_other_files_is_refused(copied, file):
     [
         ({"y_true": pa.array([0, 1])}, "column 'y_true' is not allowed; expected canonical_seed, train_seed"),
         ({"p1": None}, "column 'p1' appears 0 times"),
-        ({"p1": pa.array(["a", "b"])}, "column 'p1': expected FLOAT or DOUBLE, found BYTE_ARRAY"),
-        ({"p1": pa.array([[0.5], [0.9]])}, r"column 'p1\.list\.\w+' is not allowed"),
-        ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, r"column 'p1\.a' is not allowed"),
+        ({"p1": pa.array(["a", "b"])}, "column 'p1': expected float32 or float64, found string"),
+        ({"p1": pa.array([[0.5], [0.9]])}, "column 'p1': expected float32 or float64, found list"),
+        ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, "column 'p1': expected float32 or float64, found struct"),
         ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),
-        ({"train_seed": pa.array([1.0, 2.0])}, "column 'train_seed': expected INT32 or INT64"),
-        ({"train_seed": pa.array([0, 1], pa.timestamp("us"))}, "column 'train_seed': expected plain numbers"),
-        ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected plain text"),
+        ({"train_seed": pa.array([1.0, 2.0])}, "column 'train_seed': expected integers, found double"),
+        ({"train_seed": pa.array([0, 1], pa.timestamp("us"))}, "column 'train_seed': expected integers, found timestamp"),
+        ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected text, found binary"),
         ({"example_id": pa.array(["a", "b" * 501])}, "a text of 501 bytes; at most 500"),
-        ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected FLOAT or DOUBLE"),
+        ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected float32 or float64, found halffloat"),
     ],
 )
 def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
@@ -137,10 +137,10 @@ def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not a Parquet file"),
-        (b"\0" * 1000, "not a Parquet file"),
-        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "its footer claims 2147483647 bytes"),
-        (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "cannot be read as Parquet"),
+        (b"", "Parquet file size is 0 bytes"),
+        (b"\0" * 1000, "Parquet magic bytes not found in footer"),
+        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "smaller than the size reported by footer"),
+        (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "deserialize thrift"),
     ],
 )
 def test_what_is_no_parquet_is_refused(copied, content, message):
@@ -154,10 +154,10 @@ def bomb(rows: int) -> dict[str, pa.Array]:
             for name, column in COLUMNS.items()}  # fmt: skip
 
 
-def test_more_rows_than_any_submission_has_are_refused_from_the_footer(copied):
+def test_more_rows_than_any_submission_has_are_refused(copied):
     put(copied, bomb(5_000_001), compression="zstd")
     assert (copied / FILE).stat().st_size < 2**20
-    refused(copied, "it claims 5000001 rows")
+    refused(copied, "more rows; expected 1 to 5,000,000")
 
 
 def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
@@ -178,12 +178,12 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
     done = subprocess.run([sys.executable, "-c", code, copied], capture_output=True, text=True, check=True)
     message, kibibytes = done.stdout.rsplit(maxsplit=1)
-    assert re.search("a text of 2000000 bytes|needs more than|cannot be read", message)
+    assert re.search("65,536 of its rows take more than 256 MiB", message)
     assert int(kibibytes) <= 2**20
 
 
 def test_too_many_different_texts_are_refused_before_they_are_copied(copied):
-    texts = pa.array([f"{i:06}" + "x" * 200 for i in range(decode.MAX_TEXTS + 1)])
+    texts = pa.array([f"{i:06}" + "x" * 200 for i in range(MAX_TEXTS + 1)])
     put(copied, bomb(len(texts)) | {"example_id": texts.dictionary_encode()}, compression="zstd")
     refused(copied, "column 'example_id': more than 100,000 different texts")
 
@@ -194,7 +194,7 @@ def test_the_arrays_of_a_large_table_are_in_memory_once(copied):
     content = (copied / FILE).read_bytes()
     tracemalloc.start()
     try:
-        arrays = _decoded(content, 2, FILE)
+        arrays = decode(content, 2, FILE)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
