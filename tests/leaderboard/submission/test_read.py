@@ -123,7 +123,10 @@ def test_a_manifest_that_lists_other_files_is_refused(copied, file):
         ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, "column 'p1': expected float32 or float64, found struct"),
         ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),
         ({"train_seed": pa.array([1.0, 2.0])}, "column 'train_seed': expected integers, found double"),
-        ({"train_seed": pa.array([0, 1], pa.timestamp("us"))}, "column 'train_seed': expected integers, found timestamp"),
+        (
+            {"train_seed": pa.array([0, 1], pa.timestamp("us"))},
+            "column 'train_seed': expected integers, found timestamp",
+        ),
         ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected text, found binary"),
         ({"example_id": pa.array(["a", "b" * 501])}, "a text of 501 bytes; at most 500"),
         ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected float32 or float64, found halffloat"),
