@@ -20,6 +20,7 @@ from leaderboard.read.results import Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.submission.pack import pack
 from leaderboard.tables.boards import board
+from leaderboard.tables.builders.footprint import Footprint, footprint
 from leaderboard.tables.pairwise import title_of
 from leaderboard.tables.summary import YOURS, summaries
 from leaderboard.write.published import write as write_published
@@ -73,6 +74,14 @@ def test_each_is_a_row_of_the_board_and_plain_erm_is_the_reference(results: Resu
     assert summary.reference.title == "ERM"
 
 
+def test_a_newer_cell_replaces_only_that_of_its_own_learner_and_features(cells: list[Cell]) -> None:
+    for cell in cells[:5]:
+        newer = replace(cell, key=replace(cell.key, code="bagging@2 mlp@1 trainer@1 paper@1"))
+        (dataset, _) = collect([newer, *cells]).datasets
+        codes = {entry.title: entry.cells[99].key.code for entry in dataset.entries}
+        assert [title for title, code in codes.items() if code == newer.key.code] == [cell.title]
+
+
 def test_a_name_means_the_method_with_the_datasets_own_learner_and_features(results: Results) -> None:
     for name, (title, _) in zip(NAMES, ROWS.values(), strict=True):
         assert {entry.title for entry in results.called(name).values()} == {title}
@@ -114,6 +123,20 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
 
 def _hashable(cell: Cell) -> Cell:
     return replace(cell, key=replace(cell.key, params=tuple(cell.key.params.items())))  # type: ignore[arg-type]
+
+
+def test_the_footprint_is_that_of_the_learner() -> None:
+    def of(learner: str) -> Footprint | None:
+        return footprint("bagging", {"k": 5}, "classification", learner)
+
+    assert of("") == of("mlp:hidden=512") == of("gin") == Footprint(5, 5, 5, 5)
+    assert of("svm") is of("swa") is of("unknown") is None
+    assert footprint("gin", {}, "classification") == Footprint(1, 1, 1, 1)
+    assert footprint("svm", {}, "classification") is None
+    assert footprint("sharpness_aware", {}, "classification") is None, "it takes more passes than it tells"
+    assert footprint("distilled_svm", {}, "classification") is None, "it trains a support vector machine, too"
+    assert footprint("swa_gaussian", {}, "classification") is None, "it predicts with networks that it has not trained"
+    assert footprint("mc_dropout", {"passes": 7}, "regression") == Footprint(1, 1, 1, 7)
 
 
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:

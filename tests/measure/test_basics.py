@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmark.measure import basics
-from benchmark.measure.catalogue import ACCURACY
+from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.types import Predictions
 
 
@@ -21,6 +23,13 @@ def p(request: pytest.FixtureRequest) -> Predictions:
 
 def test_the_lowest_class_wins_a_tie():
     assert basics.predicted_class(np.array([[[0.5, 0.5], [0.2, 0.8]]])).tolist() == [[0, 1]]
+
+
+def test_the_mean_over_pairs_counts_each_pair_once_and_is_nan_without_a_pair(p):
+    matrix = CHURN.of_runs(p)
+    pairs = [matrix[i, j] for i, j in combinations(range(7), 2)]
+    assert basics.mean_over_pairs(matrix) == CHURN.mean(p) == pytest.approx(sum(pairs) / 21)
+    assert np.isnan(basics.mean_over_pairs(matrix[:1, :1]))
 
 
 def test_entropy_is_scipys(p):

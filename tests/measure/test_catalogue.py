@@ -102,6 +102,14 @@ def test_retrainings_that_agree_do_not_differ(measure: Measure, kind: str) -> No
     assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
 
 
+def test_keys_are_unique_and_each_task_has_a_quality_and_a_churn() -> None:
+    keys = [(measure.task, measure.key) for measure in c.CATALOGUE]
+    assert len(set(keys)) == len(keys)
+    for task, quality in c.QUALITY.items():
+        assert {quality.key, "churn"} <= {measure.key for measure in c.boards(task)}
+    assert c.find("mae", "classification") is None
+
+
 Reference = Callable[[np.ndarray, np.ndarray], float]
 
 
@@ -244,6 +252,20 @@ def test_each_example_contributes_its_share_of_pairs(p: Predictions) -> None:
     np.testing.assert_allclose(c.example_flips(p), expected)
 
 
+def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) -> None:
+    predicted = p.values.argmax(axis=2)
+    for label in (0, 1):
+        matrix = c.churn_of_class(label).of_runs(p)
+        for i, j in PAIRS:
+            differ = [predicted[i, t] != predicted[j, t] for t in TESTS if p.y[t] == label]
+            assert matrix[i, j] == matrix[j, i] == pytest.approx(np.mean(differ))
+
+
+def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:
+    of_run = c.F1.of_runs(p)
+    assert c.drift(c.F1).mean(p) == pytest.approx(np.mean([abs(of_run[i] - of_run[j]) for i, j in PAIRS]))
+
+
 def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:
     never = predictions(np.tile([0.9, 0.1], (3, 4, 1)), np.array([0, 1, 0, 1]))
     assert c.precision(never).tolist() == c.f1(never).tolist() == [0, 0, 0]
@@ -251,6 +273,19 @@ def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:
     assert c.recall(absent).tolist() == [0, 0, 0]
     assert np.isnan(ranking.average_precision(absent)).all()
     assert np.isnan(c.churn_of_class(1).of_runs(absent)).all()
+
+
+def test_certain_and_wrong_predictions_have_a_finite_loss_and_divergence() -> None:
+    p = predictions(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([0]))
+    assert c.LOG_LOSS.of_runs(p) == pytest.approx([0, -np.log(1e-12)])
+    assert c.SYM_KL.of_runs(p)[0, 1] == pytest.approx(-np.log(1e-12))
+
+
+def test_one_run_has_no_pairs() -> None:
+    p = predictions(np.array([[[0.9, 0.1]]]), np.array([0]))
+    assert np.isnan(c.example_flips(p)).all()
+    assert np.isnan(c.example_sym_kl(p)).all()
+    assert np.isnan(c.CHURN.mean(p))
 
 
 def test_the_top_overlap_is_that_of_sets_and_ties_go_by_id() -> None:

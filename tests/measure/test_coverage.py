@@ -63,6 +63,12 @@ def as_the_page_says(found: float, pattern: str) -> bool:
     return 100 * found == pytest.approx(int(said), abs=0.6)
 
 
+def test_the_simulation_has_the_churn_that_the_formula_gives() -> None:
+    matrices = churn(labels(np.random.default_rng(0), 400, 20, MODERATE))
+    means = matrices[:, *np.triu_indices(20, 1)].mean(axis=1)
+    assert means.mean() == pytest.approx(true_churn(MODERATE), abs=4 * means.std() / 20)
+
+
 @pytest.mark.parametrize("logits", [MODERATE, LOW], ids=["moderate", "low"])
 @pytest.mark.parametrize("r", [5, 10, 20])
 def test_the_default_interval_covers_95_percent(r: int, logits: np.ndarray) -> None:
@@ -72,6 +78,15 @@ def test_the_default_interval_covers_95_percent(r: int, logits: np.ndarray) -> N
     low = {5: r"(\d+), \d+ and \d+", 10: r"\d+, (\d+) and \d+", 20: r"\d+, \d+ and (\d+)"}[r]
     said = rf"\| {r} \| (\d+) %" if logits is MODERATE else f"leaving one out covers {low} %"
     assert as_the_page_says(found, said)
+
+
+@pytest.mark.parametrize("r", [5, 10])
+def test_over_three_splits_it_covers_95_percent(r: int) -> None:
+    rng = np.random.default_rng(r)
+    tests = [MODERATE, 1.5 * rng.permutation(FIXED), 3 * FIXED]
+    splits = zip(*(churn(labels(rng, TRIALS, r, logits)) for logits in tests), strict=True)
+    truth = float(np.mean([true_churn(logits) for logits in tests]))
+    assert 0.92 <= covered([jackknife(list(matrices)) for matrices in splits], truth) <= 0.98
 
 
 def test_where_whole_runs_shift_together_at_low_churn_it_covers_less() -> None:

@@ -6,6 +6,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.intervals import (
+    INTERVAL_KINDS,
     Estimate,
     difference,
     holm,
@@ -72,6 +73,13 @@ def test_splits_of_different_size_are_welchs_two_samples() -> None:
     assert [ours.low, ours.high, ours.p] == pytest.approx([interval.low / 2, interval.high / 2, theirs.pvalue])
 
 
+def test_the_p_value_is_below_5_percent_just_when_the_interval_excludes_zero() -> None:
+    rng = np.random.default_rng(4)
+    estimates = [jackknife([difference(random_matrix(rng, 5), random_matrix(rng, 5)) + 0.4]) for _ in range(200)]
+    assert [e.p < 0.05 for e in estimates] == [e.excludes_zero for e in estimates]
+    assert 20 < sum(e.excludes_zero for e in estimates) < 180
+
+
 @pytest.mark.parametrize("estimate", [jackknife, pair_bootstrap])
 def test_too_few_runs_give_a_value_without_an_interval(estimate) -> None:
     two = estimate([np.array([[0.0, 0.2], [0.2, 0.0]])])
@@ -81,6 +89,20 @@ def test_too_few_runs_give_a_value_without_an_interval(estimate) -> None:
     one = estimate([np.array([0.7])])
     assert one.value == 0.7
     assert np.isnan([one.low, one.p]).all()
+
+
+def test_runs_that_all_agree_give_a_value_without_an_interval() -> None:
+    """Five retrainings of 50 examples with a churn of 1 % often show no flip at all, and say nothing of its spread."""
+    for constant, value in ((np.zeros((5, 5)), 0.0), (np.full(5, -0.25), -0.25)):
+        estimate = jackknife([constant])
+        assert estimate.value == value
+        assert np.isnan([estimate.low, estimate.high, estimate.p]).all()
+        assert not estimate.excludes_zero
+        assert np.isnan([(other := pair_bootstrap([constant])).low, other.high, other.p]).all()
+        assert other.value == value
+    spread = standard_deviation(np.full(7, 1.5))
+    assert spread.value == 0
+    assert np.isnan([spread.low, spread.high]).all()
 
 
 @pytest.mark.parametrize("r", [3, 10, 20])
@@ -98,9 +120,23 @@ def test_rounding_is_no_variance(r, value) -> None:
     assert np.isnan(standard_deviation(np.full(r, value)).low)
 
 
+def test_a_small_variance_is_no_rounding() -> None:
+    runs = 0.85 + 1e-5 * np.arange(10)  # one more of 100,000 examples is right in each run
+    theirs = stats.ttest_1samp(runs, 0).confidence_interval(0.95)
+    ours = jackknife([runs])
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=1e-12)
+
+
 def test_only_equal_runs_are_paired() -> None:
     with pytest.raises(ValueError, match="same runs"):
         difference(np.zeros((3, 3)), np.zeros((4, 4)))
+
+
+def test_over_examples_it_is_students_interval() -> None:
+    flips = np.random.default_rng(5).beta(0.4, 2, size=240)
+    ours = over_examples([flips])
+    theirs = stats.ttest_1samp(flips, 0).confidence_interval(0.95)
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high])
 
 
 def test_over_both_the_variances_are_added_with_welchs_degrees_of_freedom() -> None:
@@ -111,6 +147,16 @@ def test_over_both_the_variances_are_added_with_welchs_degrees_of_freedom() -> N
     ours = over_both([runs], [examples])
     theirs = stats.ttest_ind(runs, examples, equal_var=False).confidence_interval(0.95)
     assert half(ours) == pytest.approx((theirs.high - theirs.low) / 2)
+
+
+def test_over_both_it_is_wider_than_over_either() -> None:
+    rng = np.random.default_rng(7)
+    labels = rng.random((10, 100)) < rng.beta(1, 1, size=100)
+    flips = (labels[:, None] != labels[None]).astype(float)
+    by_run, by_example = [flips.mean(axis=2)], [flips.sum(axis=(0, 1)) / 90]
+    both = over_both(by_run, by_example)
+    assert half(both) > max(half(jackknife(by_run)), half(over_examples(by_example)))
+    assert both.value == jackknife(by_run).value
 
 
 @pytest.mark.parametrize("differ", [0, 1, 7, 8, 20])
@@ -124,6 +170,16 @@ def test_over_examples_an_interval_takes_eight_that_differ(differ: int) -> None:
             assert estimate.value == pytest.approx(contributions.mean())
     halves = np.split(flips, 2)
     assert np.isnan(over_examples(halves).low) == (differ < 8), "splits are counted together"
+
+
+def test_where_few_examples_can_flip_an_interval_over_those_seen_would_cover_too_little() -> None:
+    """One molecule in a hundred flips, in half of the pairs: of 120 molecules none, one or two do."""
+    rng = np.random.default_rng(14)
+    drawn = [0.5 * (rng.random(120) < 0.01) for _ in range(2000)]
+    every = [jackknife([flips]) for flips in drawn]  # what there was before
+    assert np.mean([e.low <= 0.005 <= e.high for e in every]) < 0.75
+    given = [e for flips in drawn if not np.isnan((e := over_examples([flips])).low)]
+    assert len(given) < 10, "eight of 120 are rare"
 
 
 def test_on_the_log_scale_an_interval_is_symmetric_in_ratios_and_positive() -> None:
@@ -170,6 +226,12 @@ def test_the_pair_bootstrap_over_splits_has_the_spread_of_a_mean_of_independent_
     assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
 
 
+def test_the_pair_bootstrap_of_a_value_per_run_draws_runs() -> None:
+    runs = np.random.default_rng(11).normal(size=10)
+    estimate = pair_bootstrap([runs])
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * runs.std() / np.sqrt(10), rel=0.05)
+
+
 def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_zero_is_inside() -> None:
     rng = np.random.default_rng(12)
     for shift in (-0.1, 0.0, 0.05, 0.1, 0.3):
@@ -180,12 +242,33 @@ def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_z
     assert pair_bootstrap([np.arange(1, 6)]).p == pytest.approx(2 / 10_001)
 
 
+def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:
+    many = random_matrix(np.random.default_rng(13), 60)  # 1770 pairs × 1000 resamples are more than one block
+    estimate = pair_bootstrap([many], resamples=1000)
+    pairs = many[np.triu_indices(60, 1)]
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * pairs.std() / np.sqrt(1770), rel=0.15)
+
+
 @pytest.mark.slow
 def test_holm_is_that_of_statsmodels() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 40):
         p = rng.uniform(size=n) ** 3
         np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], rtol=1e-12)
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, and never less than the one before (Holm 1979).
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.01, float("nan"), 0.03]) == pytest.approx([0.02, np.nan, 0.03], nan_ok=True)
+    assert holm([0.6, 0.9]).tolist() == [1.0, 1.0]
+    assert holm([]).size == 0
+    assert np.isnan(holm([float("nan")])).all()
+
+
+def test_each_kind_has_one_sentence() -> None:
+    assert list(INTERVAL_KINDS) == ["runs", "examples", "both", "paper"]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in INTERVAL_KINDS.values())
 
 
 def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:
@@ -197,6 +280,22 @@ def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:
         ).confidence_interval
         assert ours.value == pytest.approx(values.std(ddof=1))
         assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=0.03)
+
+
+def test_the_interval_of_a_standard_deviation_covers_less_than_it_says_and_more_with_more_replicates() -> None:
+    rng = np.random.default_rng(0)
+    covered = {}
+    for r in (5, 20, 100):
+        found = [standard_deviation(rng.normal(size=r), resamples=400) for _ in range(300)]
+        covered[r] = np.mean([e.low <= 1 <= e.high for e in found])
+    assert 0.5 < covered[5] < covered[20] < covered[100]
+    assert covered[100] > 0.88
+
+
+def test_a_standard_deviation_needs_two_replicates_and_does_not_depend_on_the_moment() -> None:
+    assert np.isnan(standard_deviation(np.array([3.0])).value)
+    values = np.arange(7.0)
+    assert standard_deviation(values) == standard_deviation(values.copy())
 
 
 def test_a_mean_over_datasets_gives_one_without_an_interval_the_mean_variance_of_the_others() -> None:

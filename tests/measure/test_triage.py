@@ -9,7 +9,7 @@ import pytest
 
 from benchmark.measure.basics import entropy
 from benchmark.measure.catalogue import example_flips
-from benchmark.measure.triage import average, by_churn, by_entropy, by_mean_entropy, decile, gain
+from benchmark.measure.triage import SUBSETS, average, by_churn, by_entropy, by_mean_entropy, decile, gain
 
 
 def test_the_curve_counts_flips_in_the_order_of_the_score():
@@ -32,6 +32,17 @@ def test_equal_scores_count_as_the_mean_over_their_orders():
     curve = gain(score, flips)
     assert curve.recall(6 / 30) == pytest.approx(np.mean(recalls), abs=0.003)
     assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
+
+
+def test_an_uninformative_score_finds_flips_in_proportion():
+    flips = np.random.default_rng(1).random(50)
+    curve = gain(np.zeros(50), flips)
+    assert decile(curve) == pytest.approx(0.1)
+    assert curve.area == pytest.approx(flips.mean())
+
+
+def test_without_flips_the_recall_is_nan():
+    assert np.isnan(decile(gain(np.arange(5.0), np.zeros(5))))
 
 
 def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
@@ -58,6 +69,13 @@ def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predicti
     assert [decile(curve) for curve in by_entropy(p)] == pytest.approx(expected)
     (mean,) = by_mean_entropy(p)
     assert decile(mean) == pytest.approx(decile(gain(entropy(p).mean(axis=0), example_flips(p))))
+
+
+def test_sets_of_many_runs_are_sampled_reproducibly(predictions):
+    p = predictions(20)
+    once, again = by_churn(p, 5), by_churn(p, 5)
+    assert len(once) == SUBSETS
+    assert all((a.captured == b.captured).all() for a, b in zip(once, again, strict=True))
 
 
 @pytest.mark.parametrize("k", [0, 1, 6])

@@ -13,7 +13,7 @@ from benchmark.studies.distillation import Distillation
 from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
-from benchmark.study.text import mean
+from benchmark.study.text import mean, points
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
@@ -93,6 +93,29 @@ def test_a_tuned_lambda_is_said_beside_the_rules_and_erm(told) -> None:
         "BACE: median λ = 100 of 3 train seeds (40, 100, 120): churn 6.0 %, accuracy 79.0 %. λ = 300: churn 4.0 %, "
         "accuracy 78.0 %. ERM: churn 16.0 %, accuracy 80.0 %."
     ]
+
+
+def test_a_dataset_without_an_ood_test_stands_beside_one_that_has_it(told) -> None:
+    class WithoutOOD(told):
+        def cells(self, methods, datasets, *rest):
+            found = super().cells(methods, datasets, *rest)
+            if datasets == ["dili"]:
+                for cells in found.values():
+                    del cells[0].predictions["ood"]
+            return found
+
+    trials = [[[0.0, -0.1, 0.1, 0.8], [100.0, -0.05, 0.05, 0.8]]]
+    records = {f"{dataset}, split 99, seeds 3, 50 trials, 3 folds": {"trials": trials} for dataset in ("dili", "bace")}
+    figures = {"erm": (20, 8), "twin": (22, 2), "twin:lam=100.0": (21, 3)}
+    context = WithoutOOD(lambda dataset, method: figures[method], records)
+    (sheet,) = BayesLambda(dataset="dili,bace", seeds="2").report(context).sheets
+    heads = [head if isinstance(head, str) else head.text for head in sheet.header]
+    at = {head: heads.index(head) for head in heads if head.startswith(("ID", "OOD"))}
+    assert len(at) == 4
+    for row in sheet.rows:
+        assert {head for head, i in at.items() if row[i] == "–"} == (
+            {head for head in at if head.startswith("OOD")} if row[0] == "DILI" else set()
+        )
 
 
 def test_campaigns_are_said_by_the_spread_of_what_they_find_and_drawn_by_method(told) -> None:
@@ -189,3 +212,7 @@ def test_flips_and_the_top_ten_are_counted_by_loops(grid: list[Cell]) -> None:
         f"Bagging K=5, {c:.2f} with Twin-bootstrap λ=300."
     )
     assert mean("churn", [grid[1]]) == pytest.approx(bag.mean())
+
+
+def test_differences_have_a_sign_and_a_true_minus() -> None:
+    assert (points(-0.0312), points(0.01)) == ("−3.1 pp", "+1.0 pp")

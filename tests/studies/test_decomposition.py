@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmark.studies.decomposition import Decomposition
@@ -51,3 +52,23 @@ def test_each_source_is_shown_alone_and_left_out_as_shares_of_all_three(told) ->
         "BACE: retrainings that differ in data alone flip 17.0 % of the predictions; retrainings on the same data, "
         "which differ in initialisation and batch order, flip 11.0 %; retrainings that differ in all three flip 20.0 %."
     ]
+
+
+def test_no_flips_at_all_have_no_shares(told) -> None:
+    report = Decomposition(seeds="2", levels=2).report(told(lambda dataset, method: (20, 0)))
+    shares = report.sheets[0].rows[0][3]
+    assert isinstance(shares, Sampled)
+    assert np.isnan(shares.values).all()
+
+
+def test_what_is_held_fixed_is_drawn_by_no_train_seed(told) -> None:
+    asked = []
+
+    class Asked(told):
+        def cells(self, methods, *rest):
+            asked.extend(methods)
+            return super().cells(methods, *rest)
+
+    Decomposition(seeds="2", levels=2).report(Asked(said))
+    assert len(asked) == len(set(asked)) == 1 + 6 * 2
+    assert {word.partition("=")[2] for text in asked for word in text.split(":")[1:]} == {"1001", "1002"}

@@ -65,3 +65,13 @@ def test_an_equally_similar_row_is_no_named_one_taken_once_and_not_farther_than_
 def test_a_problem_of_three_classes_is_refused() -> None:
     with pytest.raises(UserError, match="two classes"):
         flip_rows.claims(SimpleNamespace(name="d", n_outputs=3), np.zeros((8, 4)), np.zeros((8, 2, 3)))
+
+
+def test_a_test_in_which_nothing_flips_names_no_rows_and_has_no_shares() -> None:
+    test = Examples(np.zeros((2, 1)), np.zeros(2), np.array(["m0", "m1"]), np.array(["CCN", "CCCN"]))
+    train = Examples(np.zeros((4, 1)), np.arange(4) % 2, np.arange(4).astype(str), np.array(["C", "CC", "CO", "CCO"]))
+    problem = SimpleNamespace(name="calm", n_outputs=2, train=train, evals={"id": test})
+    found = flip_rows.claims(problem, np.tile([1, -1, 1, -1], (8, 1)), np.full((8, 2, 2), 0.2))
+    assert (found["flipping"], found["molecules"]) == (0, [])
+    for counts in flip_rows.comparisons(found):
+        assert np.isnan(flip_rows._share(counts).values).all()

@@ -29,6 +29,12 @@ def test_the_rule_selects_the_largest_lambda_within_the_tolerance_of_erm(curve: 
     assert select(losses, erm=0.20, tolerance=0.02) == expected
 
 
+def test_a_loss_at_the_tolerance_is_admitted_however_it_is_rounded() -> None:
+    for right in range(1, 500):  # accuracies of 500 examples: ERM has ten more right, which is 0.02
+        assert select({3: 1 - right / 500}, erm=1 - (right + 10) / 500, tolerance=0.02) == 3
+        assert select({3: 1 - right / 500}, erm=1 - (right + 11) / 500, tolerance=0.02) is None
+
+
 @dataclass
 class Made:
     """A context of made-up cells: ``right`` of 100 examples by method and split; it remembers what it was asked for."""
@@ -111,6 +117,11 @@ def test_the_rule_is_applied_to_the_cells_of_a_sampling_which_the_report_names()
     assert "sampling nested" in nested.sheets[0].caption
     with pytest.raises(Missing):  # a cell of another sampling is not one of this
         arrange(Made(of).made("erm", "bace", [1, 2]), Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
+
+
+def test_the_rule_says_so_where_it_admits_none() -> None:
+    report = LambdaRule(seeds="2").report(Made(sweep(80, 70, 70, 70, 70, 70, 70)))
+    assert report.answer == ["On BACE, split 99, the rule selects no λ. ERM: churn 0.0 %, accuracy 80.0 %."]
 
 
 def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:

@@ -14,7 +14,7 @@ from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.studies import n_scaling_disjoint
+from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
 from benchmark.study.report import Sampled
 from benchmark.train import sample_for
@@ -62,6 +62,26 @@ def test_the_whole_pool_is_shared_out_as_under_the_sampling_halves() -> None:
     found = [between(problem, ERM, 1, halving) for halving in (1, 2)]
     assert [churn for churn, _ in found] == CHURN.of_runs(halves).tolist()
     assert [accuracy for _, accuracy in found] == pytest.approx(ACCURACY.of_runs(halves))
+
+
+class Here:
+    """A trainer in this process."""
+
+    code = "c"
+
+    def map(self, function, items):  # type: ignore[no-untyped-def]
+        return [function(*item) for item in items]
+
+    def note(self, line: str) -> None: ...
+
+
+def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving() -> None:
+    record = share_out(Here(), ERM, TINY, 99, 3)
+    assert (record["rows"], record["pool"]) == ([12, 25, 50], 101)
+    problem = load_problem(TINY)
+    for i, part in enumerate((4, 2, 1)):
+        expected = [between(problem, ERM, part, halving) for halving in (1, 2, 3)]
+        assert [*zip(record["churn"][i], record["accuracy"][i], strict=True)] == expected
 
 
 # The fits
@@ -141,12 +161,34 @@ def test_churn_is_a_mean_over_splits_and_said_with_the_condition_of_its_extrapol
     assert "valid only if the power law holds up to that size" in chart.caption
 
 
+def test_without_flips_nothing_is_extrapolated(told) -> None:
+    (sentence,) = report(told, [[0.4] * 3, [0.2] * 3, [0.0] * 3]).answer
+    assert sentence.endswith("At least one size has no flips, so no power law can be fitted.")
+
+
 # Mistakes
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dataset": "esol"}, "use a classification such as bace"),
+        (
+            {"methods": "anchor"},
+            "anchor needs more of the training pool than a retraining sees under --sampling halves",
+        ),
+        ({"methods": "emr"}, "unknown method 'emr': did you mean 'erm'"),
+        ({"halvings": "2"}, "halvings=2: Input should be greater than or equal to 3"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_is_trained(told, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make_study("n-scaling-disjoint", settings).report(told(None))
 
 
 def test_a_pool_too_small_for_samples_of_an_eighth_is_named() -> None:
     with pytest.raises(UserError, match="the training pool has 7 rows; expected at least 8, so that an eighth"):
-        share_out(None, ERM, "b3db_measured@train=7", 99, 3)
+        share_out(Here(), ERM, "b3db_measured@train=7", 99, 3)
 
 
 def test_a_method_that_fails_on_a_sample_is_named_with_its_number_of_rows() -> None:

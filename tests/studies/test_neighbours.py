@@ -12,6 +12,15 @@ from benchmark.study.context import arrange
 from benchmark.types import Predictions
 
 
+def test_flips_of_a_group_are_counted_in_it_alone() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random((4, 30))
+    values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
+    classes, rows = values.argmax(-1), np.flatnonzero(some)
+    by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
+    assert neighbours.churn_of(predictions(values), some).values == pytest.approx(np.array(by_hand))
+
+
 def predictions(values: np.ndarray) -> Predictions:
     n = values.shape[1]
     return Predictions(tuple(range(len(values))), np.arange(n).astype(str), np.zeros(n), values, "classification")
@@ -90,6 +99,20 @@ def test_the_answers_have_the_churn_of_all_and_of_each_group() -> None:
     ]
 
 
+def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None:
+    cliff = np.arange(40) < 20
+    facts = {
+        "ids": [f"m{i}" for i in range(40)],
+        "similarity": [0.9] * 40,
+        "same": (~cliff).tolist(),
+        "other": cliff.tolist(),
+        "conflict": (np.arange(40) < 9).tolist(),
+    }
+    (chart,) = LabelNoise(dataset="bace", seeds="2").report(Made((np.arange(40) < 10).tolist(), facts)).charts
+    assert [(p.x, p.y.values[0]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
+    assert chart.x.names[1:3] == ["cliff", "same class"]
+
+
 def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
     values = np.stack([1 - FLIPPING, FLIPPING], axis=-1).astype(float)
     some = np.arange(6) < 3
@@ -107,3 +130,10 @@ def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
     values = neighbours.ratio(predictions(values), some).values
     assert values.mean() == pytest.approx(by_hand([0, 1, 2, 3]))
     assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
+
+
+def test_without_any_flip_there_is_no_ratio() -> None:
+    facts = {"ids": ["m0"], "similarity": [1.0], "same": [True], "other": [False], "conflict": [False]}
+    ((_, churn, ratio),) = shown(Similarity(dataset="bace", seeds="2").report(Made([False], facts))).values()
+    assert churn == 0
+    assert np.isnan(ratio)

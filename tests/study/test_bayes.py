@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from benchmark.study.bayes import INITIAL, Trial, optimise
+from benchmark.study.bayes import HIGH, INITIAL, LOW, Trial, optimise
 from benchmark.train import generator
 
 
@@ -41,6 +42,12 @@ def test_the_first_four_are_drawn_by_the_seed_alone_and_those_after_follow_the_s
     assert low[:INITIAL] == pytest.approx(high[:INITIAL])
     assert low[:INITIAL] == pytest.approx(generator("other", 3).uniform(-3, 4, size=4))
     assert not np.allclose(low[INITIAL:], high[INITIAL:])
+
+
+def test_the_first_four_are_log_uniform() -> None:
+    drawn = np.concatenate([exponents(optimise(peak_at(0), 4, seed, f"seed {seed}")) for seed in range(30)])
+    assert (drawn.min() >= np.log10(LOW)) & (drawn.max() <= np.log10(HIGH))
+    assert kstest(drawn, "uniform", args=(-3, 7)).pvalue > 0.01
 
 
 @pytest.mark.slow

@@ -86,6 +86,14 @@ def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem)
     assert trajectory(with_labels(problem, y), method, 1, INITIAL, 4) != found
 
 
+def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem, retrained) -> None:
+    forest = make_method("random_forest:trees=5", "regression")
+    known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
+    rest = np.setdiff1d(np.arange(90), INITIAL)
+    best = retrained(known, forest, [1_000_001]).predict(problem.train.inputs[rest])[0, :, 0].argmax()
+    assert trajectory(problem, forest, 1, INITIAL, 1) == [rest[best]]
+
+
 def test_overlaps_are_jaccards() -> None:
     found = overlaps(np.array([[1, 2, 3, 4], [4, 3, 9, 8], [1, 2, 4, 3], [10, 11, 12, 13]]))
     by_hand = [[0, 2 / 6, 1, 0], [2 / 6, 0, 2 / 6, 0], [1, 2 / 6, 0, 0], [0, 0, 0, 0]]

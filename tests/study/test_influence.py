@@ -57,6 +57,11 @@ def test_the_weights_of_a_mixture_are_found_again() -> None:
     assert found[-1] == pytest.approx(0.05, abs=0.02)
 
 
+def test_few_values_leave_the_weights_of_the_band_below() -> None:
+    before = np.array([0.3, 0, 0, 0.7, 0, 0, 0])
+    assert influence.mixture(np.array([0.01]), 0.01, before) == pytest.approx(before, abs=0.05)
+
+
 def test_named_rows_are_those_with_an_effect_whether_similar_or_not() -> None:
     right, found_loners = [], []
     for seed in range(5):
@@ -85,6 +90,20 @@ def test_named_rows_are_confirmed_by_held_out_halvings_far_more_often_than_the_n
         for some, sign in ((rows, signs), (nearest, [world.sign[some] for some in nearest]))
     )
     assert np.mean(named <= influence.LEVEL) > 2 * np.mean(near <= influence.LEVEL)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_rows_without_effect_are_seldom_named_and_confirmed_at_the_level_of_the_test() -> None:
+    world = World(3, strength=0.0)
+    found = influence.effects(*world.halvings(), world.similarity, world.sign)
+    assert sum(map(len, influence.named(found))) < 0.1 * T
+    halves, differences = world.halvings(100)
+    passed = []
+    for t in range(T):
+        claims = influence.seen(halves, np.repeat(differences[:, [t]], N, axis=1), world.sign)
+        passed += [*(claims.p <= influence.LEVEL)]
+    assert np.mean(passed) == pytest.approx(influence.LEVEL, abs=0.01)
 
 
 def test_a_claim_is_tried_by_a_paired_t_test_on_the_halvings_that_used_its_row() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from benchmark.__main__ import app as benchmark_app
 from benchmark.commands import train as commands
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
@@ -223,6 +225,30 @@ def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: R
     assert_same(one.report, report)
 
 
+@pytest.mark.parametrize("name", discover())
+def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: str) -> None:
+    words = shlex.split(ran.rendered(name).command)
+    assert words[:3] == ["churn", "study", name]
+    asked = []
+
+    def stop(made: Any, *_: Any) -> TrainingContext:
+        asked.append(made)
+        raise UserError("enough")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmark.study.training.TrainingContext", stop)
+        assert run(*words[1:])[0] == 2
+    assert asked == [make_study(name, settings_of(name))]
+
+
+def test_every_run_of_a_study_is_listed_by_its_command(ran: Ran) -> None:
+    code, said = run("study")
+    assert code == 0
+    for name, cls in discover().items():
+        assert name in said
+        assert cls.title.split()[0] in said  # type: ignore[attr-defined]
+
+
 # What belongs to a study, and what to the boards
 
 
@@ -240,6 +266,12 @@ def test_cells_of_a_study_are_on_no_board_until_a_run_asks_for_them(ran: Ran) ->
     assert title in {entry.title for entry in found.dataset(name).entries}  # type: ignore[union-attr]
     assert title not in {cell.title for cell in found.of_studies if cell.key.dataset == name}
     assert_same(studies.rendered(found, "lambda-rule")[0][0].report, ran.rendered("lambda-rule").report)
+
+
+def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> None:
+    dataset = ran.results.dataset(load_spec(TINY).name)
+    assert dataset is not None
+    assert {"ERM", "Bagging K=5", "Twin-bootstrap λ=300"} <= {entry.title for entry in dataset.entries}
 
 
 def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same_boards(
@@ -301,6 +333,17 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         file.write_bytes(whole)
 
 
+def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran: Ran) -> None:
+    found = ran.results
+    reports = [record for record in found.records if record.key == REPORT]
+    broken = type(reports[0])(reports[0].study, REPORT, "c", {})
+    unknown = type(reports[0])("no-such-study", REPORT, "c", {"settings": {}})
+    old = type(reports[0])("triage", REPORT, "c", {"settings": {"forgotten": "1"}})
+    shown, troubles = studies.rendered(Results(found.datasets, records=(broken, unknown, old)))
+    assert shown == []
+    assert len(troubles) == 3
+
+
 # Mistakes
 
 
@@ -335,6 +378,16 @@ def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
     assert said in printed
     assert "Traceback" not in printed
     assert tracking.Store().statuses() == before
+
+
+def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_not_exist(
+    tmp_path: Path,
+) -> None:
+    write_published(Results(()), tmp_path / "none")
+    code, said = run("study", "triage", "--store", str(tmp_path / "none"), app=leaderboard_app)
+    assert (code, "churn study triage" in said) == (2, True)
+    code, said = run("study", "triag", "--store", str(tmp_path / "none"), app=leaderboard_app)
+    assert (code, "did you mean 'triage'" in said) == (2, True)
 
 
 # Kills
@@ -378,23 +431,39 @@ def planned_for(settings: Mapping[str, str]) -> list[Planned]:
 # What records depend on
 
 
-def noted(trainer: LocalTrainer, made: list[object], *given: object) -> dict[str, str]:
-    made.append(given)
+def first(trainer: LocalTrainer, *given: object) -> dict[str, str]:
+    return {"made": "first"}
+
+
+def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_method(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, (bagging, twin) = ("code", "b3db_logbb", 99), (make_method(name, "regression") for name in ("bagging", "twin"))
+
+    def records() -> int:
+        return len(context_of("bo-loop", []).store.records())
+
+    before = records()
+    for _ in range(2):
+        context_of("bo-loop", []).record(*of, first, bagging)
+    assert records() == before + 1
+    context_of("bo-loop", []).record(*of, first, twin)
+    assert records() == before + 2
+    monkeypatch.setattr(type(context_of("bo-loop", []).study), "revision", 2)
+    context_of("bo-loop", []).record(*of, first, twin)
+    assert records() == before + 3
+
+
+def noted(trainer: LocalTrainer, made: list[str], dataset: str) -> dict[str, str]:
+    made.append(dataset)
     return {}
 
 
-def test_a_record_is_made_again_on_other_data_for_another_method_and_another_revision(
-    ran: Ran, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known, made = context_of("bo-loop", []), list[object]()
-    bagging, twin = (make_method(name, "regression") for name in ("bagging", "twin"))
-    asked = [("b3db_logbb", bagging), ("b3db_logbb@train=200", bagging), ("b3db_logbb", twin)]
-    for dataset, method in [asked[0], *asked]:
-        known.record("of data", dataset, 99, noted, made, method)
-    assert len(made) == 3
-    monkeypatch.setattr(type(known.study), "revision", 2)
-    known.record("of data", "b3db_logbb", 99, noted, made, twin)
-    assert len(made) == 4
+def test_a_record_of_the_same_key_is_made_again_on_other_data(ran: Ran) -> None:
+    known, made = context_of("bo-loop", []), []
+    for dataset in ("b3db_logbb", "b3db_logbb", "b3db_logbb@train=200"):
+        known.record("of data", dataset, 99, noted, made, dataset)
+    assert made == ["b3db_logbb", "b3db_logbb@train=200"]
 
 
 # Workers

@@ -1,23 +1,32 @@
 """Figures: their content, their fitness for pages and papers, and reproducibility to the byte."""
 
 import hashlib
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import pytest
 
+from benchmark.measure.basics import FLIPPING
 from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
-from leaderboard.figures.build import Structures, draw, of_results
+from leaderboard.figures.build import Structures, draw, drawn, of_results
+from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.pareto import Point, front
-from leaderboard.figures.parts import MOST, calmest, spread
-from leaderboard.figures.style import COLOURS, INK, MUTED
+from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
+from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board
@@ -97,6 +106,19 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
     assert all(f.key.endswith(f.dataset) for f in figures)
 
 
+def test_under_halves_nothing_is_compared_across_halvings():
+    cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up() if one.key.dataset == "one"]
+    (halves,) = collect(cells).by_sampling
+    drawn_under_halves = {f.key for f in build(halves)}
+    assert not {key for key in drawn_under_halves if key.startswith("triage")}
+    assert {"forest", "pareto-one", "heatmap-one"} <= drawn_under_halves
+    dataset = halves.datasets[0]
+    pair = contrast(dataset, board(dataset))
+    assert pair is not None
+    one = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
+    np.testing.assert_allclose(pair.erm_flips, np.mean([one[i] != one[i + 1] for i in range(0, RUNS, 2)], axis=0))
+
+
 def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():
     assert build(collect([])) == []
     alone = [one for one in made_up() if one.title == "ERM"]
@@ -139,6 +161,64 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
         assert min(sizes) >= 7
     pareto = next(f for f in figures if f.key == "pareto-one")
     assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(pareto.svg).iter()]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_equal_results_give_equal_bytes_in_another_process_with_other_settings(figures, tmp_path):
+    script = f"""
+import importlib.util, json, random, sys
+import matplotlib
+matplotlib.rcParams.update({{"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"}})
+spec = importlib.util.spec_from_file_location("made_up", {__file__!r})
+figures = importlib.util.module_from_spec(spec)
+sys.modules["made_up"] = figures
+spec.loader.exec_module(figures)
+cells = figures.made_up()
+random.Random(1).shuffle(cells)
+smiles = {{"one": {{f"m{{i:03}}": figures.SMILES for i in range(60)}}}}
+print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: smiles))))
+"""
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLCONFIGDIR": str(tmp_path)}
+    root = Path(__file__).resolve().parents[3]
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    assert json.loads(ran.stdout) == digests(figures)
+
+
+@pytest.mark.slow
+def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was_damaged_is_drawn_again(
+    results, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    results = Results(results.datasets[2:])
+    first = list(drawn(of_results(results)))
+    assert digests(first) == digests(build(results))
+    kept = sorted(tmp_path.glob("site/figure-*.json"))
+    assert len(kept) == len(first)
+    kept[0].write_bytes(kept[0].read_bytes()[:-20])
+    drawn_again = []
+    monkeypatch.setattr("leaderboard.figures.build.draw", drawn_again.append)
+    monkeypatch.setattr("leaderboard.read.jobs.cpu_count", lambda: 1)
+    assert len(list(drawn(of_results(results)))) == len(first) - 1
+    assert len(drawn_again) == 1
+
+
+def test_a_pdf_has_no_date_and_embeds_its_font(figures):
+    for figure in figures:
+        assert figure.pdf.startswith(b"%PDF")
+        assert b"CreationDate" not in figure.pdf
+        assert b"/FontFile2" in figure.pdf
+
+
+def test_building_leaves_no_figure_and_no_setting_behind(results):
+    from matplotlib import _pylab_helpers
+
+    before = dict(matplotlib.rcParams)
+    build(Results(results.datasets[2:]))
+    assert dict(matplotlib.rcParams) == before
+    assert _pylab_helpers.Gcf.get_num_fig_managers() == 0
 
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
@@ -197,6 +277,26 @@ def test_labels_are_moved_as_little_as_their_distance_allows():
         np.testing.assert_allclose(np.array(spread(list(wanted), 0.8))[order], best + apart)
 
 
+def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
+    with look():
+        ax = axes(sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
+        whiskers(ax, Estimate(0.1, 0.05, 0.2), Estimate(0.3, 0.2, 0.5), Style(INK, "o"), hollow=True, scale=100)
+        across, upright, marker = [np.array(line.get_data(), dtype=float) for line in ax.lines]
+        np.testing.assert_allclose(across, [[5, 20], [30, 30]])
+        np.testing.assert_allclose(upright, [[10, 10], [20, 50]])
+        np.testing.assert_allclose(marker, [[10], [30]])
+        assert ax.lines[2].get_markerfacecolor() == "none"
+
+
+def test_an_axis_shows_every_value_and_no_interval_that_would_hide_them():
+    values = [Estimate(0.1, 0.05, 0.15), Estimate(0.2, -9.0, 9.0), Estimate(0.15, np.nan, np.nan)]
+    low, high = limits(values, 100)
+    assert low < 5
+    assert 20 < high < 50
+    low, high = limits([Estimate(0.0, np.nan, np.nan)])
+    assert low < 0 < high
+
+
 def luminance(colour: str) -> float:
     """Return the relative luminance of WCAG 2.2."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -232,6 +332,14 @@ def test_colours_differ_for_readers_who_see_no_red_or_no_green():
         assert nearest > 24, seen
 
 
+def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
+    few = styles(["ERM", "SWA", "Bagging K=5"], "ERM")
+    many = styles(["ERM", *(f"method {i}" for i in range(42)), "SWA", "Bagging K=5"], "ERM")
+    assert few.items() <= many.items()
+    assert len(set(many.values())) == len(many)
+    assert few["ERM"].colour == INK
+
+
 def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     cells = [one for one in made_up() if one.key.dataset == "one"]
     constant = np.zeros((RUNS, 60, 2))
@@ -244,6 +352,23 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     erm = next(one for one in cells if one.title == "ERM").predictions["id"].values.argmax(-1)
     expected = [np.mean([a != b for a, b in combinations(column, 2)]) for column in erm.T]
     np.testing.assert_allclose(pair.erm_flips, expected)
+
+
+def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
+    dataset = next(d for d in results.datasets if d.name == "one")
+    pair = contrast(dataset, board(dataset))
+    assert pair
+    eligible = int(((pair.erm_flips >= FLIPPING) & (pair.other_flips == 0)).sum())
+    assert eligible > 1
+    alt = next(f.alt for f in figures if f.key == "cases-one")
+    assert alt.startswith(f"Drawings of {min(eligible, 6)} test molecules")
+
+
+def test_an_svg_path_becomes_the_same_path_for_matplotlib():
+    path = _path("M0,1L2,-3.5Q4,5 6,7C1,1 2,2 3,3Z")
+    assert path.codes is not None
+    assert path.codes.tolist() == [1, 2, 3, 3, 4, 4, 4, 79]
+    assert path.vertices[:4].tolist() == [[0, 1], [2, -3.5], [4, 5], [6, 7]]
 
 
 def test_triage_curves_are_those_of_a_plain_loop(results):

@@ -60,6 +60,21 @@ def test_a_drawing_is_an_element_without_ids_in_the_colour_of_its_page(smiles):
     assert draw(smiles, 160, 110) == svg
 
 
+def test_a_drawing_has_everything_that_rdkit_drew():
+    from leaderboard.figures import molecules
+
+    smiles = "O=S(=O)(N)c1ccc(Br)cc1I"
+    drawn = [
+        e.attrib["d"] for e in ElementTree.fromstring(molecules._rdkit(smiles, 200, 150)).iter() if "d" in e.attrib
+    ]
+    joined = "".join(shape.path for shape in molecules.shapes(smiles, 200, 150))
+    assert joined.count("M") == sum(path.count("M") for path in drawn)
+    numbers = sorted(word for path in drawn for word in path.replace(",", " ").split() if word[-1].isdigit())
+    for command in "MLQCZ,":
+        joined = joined.replace(command, " ")
+    assert sorted(joined.split()) == numbers
+
+
 def test_an_invalid_molecule_is_named():
     with pytest.raises(UserError, match="cannot draw 'no molecule'"):
         draw("no molecule", 100, 100)

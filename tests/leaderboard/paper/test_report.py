@@ -13,8 +13,9 @@ from benchmark.measure.intervals import Estimate
 from leaderboard.paper.compare import Comparison, Verdict, compare
 from leaderboard.paper.read import Published
 from leaderboard.paper.reasons import REASONS, reason
-from leaderboard.paper.report import markdown
+from leaderboard.paper.report import markdown, page
 from leaderboard.read import published
+from leaderboard.read.results import Results
 
 
 def compared(
@@ -74,3 +75,11 @@ def test_each_reason_explains_a_disagreement_of_the_published_results():
     found = compare(published.gather(published.PUBLISHED), Path(str(files("leaderboard"))) / "paper" / "published.csv")
     explained = [reason(c.published) for c in found if c.verdict == "disagrees"]
     assert {of.name for of in explained if of} == {of.name for of in REASONS}
+
+
+def test_a_note_that_starts_with_a_star_is_no_list_in_a_list(world: Results):
+    text = page(world, [])
+    assert "- \\* Differs from ERM" in text
+    assert "- * " not in text
+    assert "| **−" in text
+    assert "nothing here is written by hand" not in text

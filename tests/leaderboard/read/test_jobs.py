@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.read import jobs
-from leaderboard.read.jobs import Job, made
+from leaderboard.read.jobs import Job, forget, made
 
 Make = Callable[[int, Path], bytes]
 
@@ -25,6 +25,10 @@ def squared() -> Make:
         return str(number * number).encode()
 
     return make
+
+
+def fails(number: int, log: Path) -> bytes:
+    raise ValueError(number)
 
 
 @pytest.fixture
@@ -59,6 +63,27 @@ def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
         path.unlink()
     assert list(made(wanted)) == [b"1", b"4", b"9"]
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2"]
+
+
+def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    one = [Job("square-1", squared, (1, log))]
+    list(made(one))
+    (made_once,) = log.iterdir()
+    made_once.unlink()
+    forget()
+    assert list(made(one)) == [b"1"]
+    assert list(log.iterdir()) == [made_once]
+    forget()
+    forget()  # an empty cache is no error
+
+
+def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    with pytest.raises(ValueError, match="2"):
+        list(made([Job("square-1", squared, (1, log)), Job("square-2", fails, (2, log))]))
+    assert list(made([Job("square-1", squared, (1, log))])) == [b"1"]
+    assert len(list(log.iterdir())) == 1
 
 
 @pytest.mark.slow

@@ -124,6 +124,14 @@ def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
     assert (packed_outputs(values, 0.0) == values.astype(np.float32)).all(), "labels that do not vary have no unit"
 
 
+def test_writing_again_gives_the_same_bytes(results: Results, tmp_path: Path) -> None:
+    write_published(results, tmp_path / "0")
+    first = {path.name: path.read_bytes() for path in (tmp_path / "0").rglob("*.*")}
+    write_published(collect(published.read(tmp_path / "0")), tmp_path / "0")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "0").rglob("*.*")} == first
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
+
+
 def test_a_changed_or_missing_file_is_refused_by_name(results: Results, tmp_path: Path) -> None:
     write_published(results, tmp_path / "0")
     file = next((tmp_path / "0" / "predictions").iterdir())
@@ -277,3 +285,26 @@ def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_t
         app(["compare", "--store", str(published.PUBLISHED), "--markdown", str(tmp_path / "RESULTS.md")])
     assert exit_.value.code in (0, None)
     assert (tmp_path / "RESULTS.md").read_text() == (CHECKOUT / "RESULTS.md").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
+    keys = {"dataset": "bace", "method": "erm", "sampling": "paper"}
+    shipped = [c for c in published.shipped() if keys.items() <= asdict(c.key).items()]
+    erm, of_study, *_ = sorted(shipped, key=lambda cell: cell.facts.study != "")
+    mine = replace(erm, key=replace(erm.key, method="mine"), title="Mine").only([1, 2, 3])
+    elsewhere = replace(of_study, facts=erm.facts).only([1, 2, 3])
+    cells, said = published.among([erm.only([1, 2, 3]), mine, elsewhere])
+    assert cells[:2] == [mine, elsewhere]
+    (entry,) = (e for e in collect(cells).datasets[0].entries if e.method == "erm")
+    assert entry.cells[99].key.seeds == erm.key.seeds
+    assert entry.cells[of_study.key.canonical_seed].key.seeds == (1, 2, 3)
+    assert len(said) == 1
+    assert (
+        "ERM on bace, split 99: the published result, with train seeds 1-10, is shown instead of yours, with 1-3"
+        in said[0]
+    )
+    again = replace(erm, key=replace(erm.key, code="newer"))
+    assert published.among([again])[0][0] is again
+    assert published.among([again])[1] == []

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from benchmark.store.cell import Submission
-from leaderboard.read.results import collect, slug
+from leaderboard.read.results import collect, slug, with_groups
 
 SUBMISSION = Submission(
     status="self-reported",
@@ -51,6 +52,11 @@ def test_each_title_has_an_address_of_its_own():
     assert addresses[:2] == ["erm", "twin-bootstrap-lambda-300"]
 
 
+@pytest.mark.parametrize("alike", [("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")])
+def test_titles_that_look_alike_have_one_address(alike):
+    assert len({slug(title) for title in alike}) == 1
+
+
 def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_cell):
     y = np.arange(30) % 2
     values = np.eye(2)[np.random.default_rng(0).integers(0, 2, (4, 30))]
@@ -88,3 +94,9 @@ def test_an_address_is_never_empty_or_too_long_for_a_file():
     addresses = [slug(title) for title in titles]
     assert len(set(addresses)) == len(titles)
     assert all(0 < len(address) <= 160 for address in addresses)
+
+
+def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):
+    results = collect([make_cell("erm", np.full((3, 20, 2), 0.5))])
+    assert with_groups(results, {"made_up": "a,b\n1,2\n"}).datasets[0].groups == {}
+    assert with_groups(results, {"made_up": "id,group\nm0001,x\nm0002\n"}).datasets[0].groups == {"m0001": "x"}

@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 
 from leaderboard.read.published import PUBLISHED
+from leaderboard.read.results import Results
 from leaderboard.site import cite
 from leaderboard.write import cited
 
@@ -52,3 +53,9 @@ def test_a_page_stays_the_same_on_another_day_and_in_another_build(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert dict(islice(cite.files(), 100)).items() <= pages.items()
+
+
+def test_only_a_site_of_the_published_results_has_such_pages() -> None:
+    assert cite.has(Results((), source=str(PUBLISHED)))
+    assert not cite.has(Results((), source="sqlite:///mlflow.db"))
+    assert not cite.has(Results((), source=f"sqlite:///mlflow.db, {PUBLISHED}"))

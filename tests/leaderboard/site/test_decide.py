@@ -62,6 +62,20 @@ def test_a_constant_regression_is_never_advised(make_cell) -> None:
     assert [method["title"] for method in choice["methods"]] == ["ERM"], "its 1 − ICC is undefined"
 
 
+def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    runs = y[:, None] + np.random.default_rng(0).normal(size=(5, 30, 1))
+    about = {"unit": "log10(brain/blood)"}
+    results = collect([make_cell("d", "erm", about=about), make_cell("r", "erm", values=runs, y=y, about=about)])
+    by_key = {choice["key"]: choice["unit"] for choice in choices(results)}
+    assert by_key == {"d": "", "r": "log10(brain/blood)"}
+
+
+def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
+    results = collect([make_cell("d", "calm")])
+    assert choices(results) == []
+
+
 def test_a_dataset_without_halves_is_decided_by_the_papers_runs_and_says_so(make_cell) -> None:
     paper = [make_cell(d, m, rate) for d in ("a", "b") for m, rate in (("erm", 0.3), ("calm", 0.1))]
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper[:2]]

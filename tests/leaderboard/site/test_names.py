@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import INK, styles
+from leaderboard.read.results import collect
 from leaderboard.site.names import SHAPES, Names
 
 
@@ -43,3 +47,13 @@ def test_the_names_in_a_figure_are_links_and_nothing_else_changes(names: Names):
     )
     plain = '<svg role="img"><text>0.5</text></svg>'
     assert names.in_figure(plain) == plain
+
+
+def test_a_method_looks_the_same_under_all_samplings(make_cell):
+    cells = [make_cell("d", method) for method in ("erm", "calm", "odd", "wild")]
+    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in cells if cell.title != "CALM"]
+    whole = collect([*cells, *halves])
+    assert len(whole.by_sampling) == 2
+    shown = {title: styles_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}
+    assert shown.items() <= styles_of(collect(cells)).items()
+    assert len(set(shown.values())) == 4

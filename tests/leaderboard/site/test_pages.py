@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import combinations
@@ -20,7 +21,10 @@ from benchmark.store.cell import Submission
 from benchmark.types import TASKS
 from leaderboard import site
 from leaderboard.read.results import Results, collect
+from leaderboard.site.pages import Site
+from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone
+from leaderboard.tables.summary import summaries
 
 
 class Links(HTMLParser):
@@ -57,11 +61,68 @@ def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
                 assert parts.fragment in seen[target].ids, f"{link} in {path}"
 
 
+def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    for path in built.rglob("*"):
+        if path.suffix in (".html", ".css", ".js"):
+            text = path.read_text(encoding="utf-8")
+            assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
+                "http://www.w3.org/2000/svg",
+                "http://www.w3.org/1999/xlink",
+            }, path
+
+
 def test_names_are_escaped_everywhere(built: Path) -> None:
     for path in built.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         assert "<b>" not in text, path
         assert "<i>odd" not in text.lower(), path
+
+
+@pytest.mark.slow
+def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_rival(make_cell) -> None:
+    rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
+    flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}
+    results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
+    text = str(dict(Site(results, results, "runs", {}).overall())["index.html"])
+    lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
+    cells = {name: re.findall(r'<td class="left">(.*?)</td>', row) for name, row in lines.items()}
+    lowest = {name: re.sub("<[^>]*>[●■]?", "", of_row[1]).strip() for name, of_row in cells.items()}
+    assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
+
+
+def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(results: Results) -> None:
+    site = Site(results, results, "runs", {})
+    page = " ".join(site.method("CALM").split())
+    (told,) = re.findall(r"<h2>Classification</h2>.*number of differences in the table, (\d+)\..*<h2>Regression", page)
+    names = {dataset.name for dataset in results.datasets if dataset.task == "classification"}
+    rows = [r for b in site.boards if b.evalset == "id" and b.dataset in names for r in b.rows if r.title == "CALM"]
+    deltas = [e for row in rows for key, e in row.estimates.items() if key.startswith("delta_")]
+    assert int(told) >= sum(e is not None and e.excludes_zero for e in deltas) > 0
+    assert int(told) == sum(e is not None and e.low == e.low for e in deltas)
+    overall = {path: str(text) for path, text in site.overall()}
+    first = summaries(results)[0]
+    assert f"number of differences from ERM: {first.tests()} in this table" in overall["index.html"]
+    assert (
+        first.tests()
+        >= len(re.findall('<td [^>]*class="(?:better|worse)"', overall["index.html"].split("<template")[0]))
+        > 0
+    )
+    assert "not adjusted for the number of methods" in overall["decide.html"]
+
+
+def test_the_definitions_give_the_measured_coverage_and_each_mark(results: Results) -> None:
+    page = " ".join(dict(Site(results, results, "runs", {}).overall())["definitions.html"].split())
+    table = re.search(r'<table id="coverage">.*?</table>', page)
+    assert table is not None
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table[0].split("<tr>")[2:]]
+    assert len(rows) == 9
+    for _, _, _, ours, papers in rows:
+        assert 93 <= float(ours.removesuffix(" %")) <= 97
+        assert 56 <= float(papers.removesuffix(" %")) <= 92
+    assert "2.7 times too narrow" in page
+    assert "three times" not in page
+    for mark in MARKS:
+        assert f"<dt>{mark}</dt>" in page
 
 
 def test_each_table_and_figure_has_its_files(built: Path) -> None:
@@ -79,6 +140,15 @@ def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) ->
     assert "twin · split 99 (abc) is left out" in (built / "index.html").read_text()
     assert "12 rows &amp; more" in (built / "datasets" / "d0.html").read_text()
     assert "churn health d1" in (built / "datasets" / "d1.html").read_text()
+
+
+def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
+    results = collect([make_cell("bbbp", "erm"), make_cell("d0", "erm")])
+    site = Site(results, results, "runs", {})
+    text = {dataset.name: site.dataset(dataset) for dataset in results.datasets}
+    (row,) = (line for line in text["bbbp"].splitlines() if "<code>bbb_martins</code>" in line)
+    assert "one family" in row
+    assert "Datasets that share molecules" not in text["d0"]
 
 
 class Page:
@@ -142,6 +212,15 @@ def phone(page: Page) -> Iterator[Page]:
 METHODS = "#board tbody th.row a"
 
 
+def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
+    page.open("index.html")
+    assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
+    assert page.texts("#count") == ["3 methods"]
+    assert "of the methods that keep accuracy, CALM comes first with" in page.texts(".lede")[0]
+    hidden = "[...document.querySelectorAll('#board th')].filter((th) => th.hidden).map((th) => th.dataset.key)"
+    assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
+
+
 def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page: Page, phone: Page) -> None:
     def top(width: int, height: int) -> int:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
@@ -183,6 +262,22 @@ def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
     assert page.texts(METHODS)[-1] == "ERM"
 
 
+def test_a_method_has_the_same_colour_in_the_table_and_in_the_plot_and_is_linked_in_both(page: Page) -> None:
+    page.open("index.html")
+    for title in ("CALM", "<I>ODD</I>"):
+        colour, link, of_plot, plotted = page.run(
+            """const rows = [...document.querySelectorAll("#board tbody th")];
+            const row = rows.find((th) => th.dataset.value === arguments[0]);
+            const link = [...document.querySelectorAll("figure svg a")].find((a) => a.textContent === arguments[0]);
+            const marks = [...document.querySelectorAll("figure svg use")].map((use) => getComputedStyle(use).fill);
+            const colour = getComputedStyle(row.querySelector(".look")).color;
+            return [colour, row.querySelector("a").getAttribute("href"), link.getAttribute("href"), marks];""",
+            title,
+        )
+        assert link == of_plot
+        assert colour in plotted
+
+
 def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
     page.open("index.html")
     page.fill("q", "cal")
@@ -217,6 +312,30 @@ def test_groups_and_tasks_have_tables_of_their_own(page: Page) -> None:
     page.run("location.hash = 'set=classification/all&sort=nonsense'")
     page.wait("document.querySelector('#board section').dataset.set === 'classification/all'")
     assert page.texts("#count") == ["4 of 5 methods"]
+
+
+def test_a_dark_page_follows_the_system_until_the_reader_chooses(page: Page) -> None:
+    def back() -> str:
+        return page.run("return getComputedStyle(document.body).backgroundColor")
+
+    def system(scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    system("light")
+    page.open("index.html")
+    light = back()
+    system("dark")
+    dark = back()
+    assert light == "rgb(255, 255, 255)"
+    assert dark != light
+    page.open("decide.html")
+    page.click("#theme")
+    assert back() == light
+    page.open("index.html")
+    assert back() == light
+    page.run("localStorage.clear()")
+    system("light")
 
 
 def test_the_keyboard_reaches_content_and_columns(page: Page) -> None:
@@ -360,6 +479,13 @@ def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, re
     assert all(row[3] == pytest.approx(rates[row[0]], abs=0.01) for row in rows)
 
 
+def test_a_regression_has_its_own_strips(page: Page) -> None:
+    page.open("flips/r.html")
+    page.wait("document.querySelector('.molecule') !== null")
+    assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
+    assert "it shows no structures" in page.texts(".note")[0]
+
+
 def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     page.open("decide.html")
     assert page.texts("#answer h2") == ["Use CALM"]
@@ -451,3 +577,16 @@ def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page
             assert page.run("return twoSided(...arguments)", t, df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-9)
     p = [0.01, 0.04, 0.03, 0.5]
     assert page.run("return holm(arguments[0])", p) == pytest.approx(multipletests(p, method="holm")[1].tolist())
+
+
+def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
+    page.open("compare.html#a=CALM&b=erm")
+    page.wait("document.querySelector('#verdict h2')")
+    assert page.texts("#verdict h2")[0] == "CALM is better in churn"
+    assert page.texts("#verdict h2")[1].endswith("accuracy")
+    assert len(page.texts("#each tbody tr")) == 2
+    page.fill("measure", "auroc")
+    assert "measure=auroc" in page.hash
+    page.wait("document.querySelectorAll('#verdict h2').length === 3")
+    assert "AUROC" in page.texts("#verdict h2")[2]
+    assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3

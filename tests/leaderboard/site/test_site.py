@@ -23,6 +23,8 @@ from leaderboard.__main__ import build
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.read.stored import read
+from leaderboard.site import cite
+from leaderboard.site.pages import Site
 from leaderboard.write import published
 
 
@@ -139,6 +141,33 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
     assert 'class="samplings"' not in alone.read_text(), "one sampling needs no choice"
 
 
+def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation_if_these_are_known(
+    make_cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795305600")
+    results = collect([make_cell("d", "erm")])
+    addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
+    known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
+    first, first_alone = (str(dict(pages.overall())["index.html"]) for pages in (known, alone))
+    for text in (first, known.method("ERM")):
+        assert '<time datetime="2026-11-22">22 November 2026</time>' in text
+        assert '<a href="https://git.example/churn">Repository</a>' in text
+        assert '<a href="https://docs.example/churn">Documentation</a>' in text
+        assert 'index.html#submit">Submit yours</a>' in text
+    assert "https://git.example/churn/blob/HEAD/submissions/README.md" in first
+    assert not {"Repository", "Documentation"} & set(first_alone.replace("<", ">").split(">"))
+    assert 'id="submit"' in first_alone
+
+
+def test_the_readers_own_rows_stand_out(make_cell) -> None:
+    cells = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))]
+    results = collect(cells)
+    rows = str(dict(Site(results, results, "runs", {}).overall())["index.html"]).split("<tr")
+    (own,) = (row for row in rows if row.startswith(' class="own"'))
+    assert 'data-value="MINE"' in own
+    assert '<span class="tag yours">yours</span>' in own
+
+
 def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +178,27 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     with pytest.raises(UserError, match="kind of interval"):
         build(tmp_path / "site", ci="pair")
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_force_takes_nothing_from_earlier_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    list(jobs.made([jobs.Job("one", bytes, ())]))
+    kept = tmp_path / "cache" / "site" / "one"
+    for force in (False, True):
+        assert kept.is_file()
+        with pytest.raises(UserError, match="no such folder"):
+            build(tmp_path / "site", store=str(tmp_path / "missing"), force=force)
+    assert not kept.exists()
+
+
+def test_only_what_is_shown_is_cited(make_cell) -> None:
+    cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
+    text = cite.bibtex(collect(cells))
+    assert re.findall(r"^@\w+\{(\w+),", text, flags=re.M) == [
+        "prastalo2026churn",
+        "churnbenchmark",
+        "subramanian2016bace",
+    ]
 
 
 @pytest.fixture
@@ -201,6 +251,30 @@ def test_a_run_in_a_server_is_linked_and_no_password_is_published(make_cell, tmp
     out = site.write(results, tmp_path / "site").parent
     assert not any(b"secret" in path.read_bytes() for path in out.rglob("*") if path.is_file())
     assert 'href="http://mlflow.example:5000/#/runs/0123456789abcdef"' in (out / "methods" / "erm.html").read_text()
+
+
+def test_only_a_method_with_runs_says_how_to_open_their_store(make_cell) -> None:
+    recorded = [make_cell("d", "erm", seeds=(1, 2))]
+    files_only = [replace(make_cell("d", "calm", seeds=(1, 2)), run_id="")]
+    results = replace(collect([*recorded, *files_only]), source="sqlite:///a.db, leaderboard/published/1")
+    pages = Site(results, results, "runs", {})
+    assert "mlflow ui --backend-store-uri sqlite:///a.db</code>" in pages.method("ERM")
+    assert "MLflow" not in pages.method("CALM")
+
+
+def test_the_page_of_a_method_says_what_it_is_and_leaves_formulas_to_the_documentation(make_cell) -> None:
+    results = collect([make_cell("d", "erm", seeds=(1, 2))])
+    text = Site(results, results, "runs", {}).method("ERM")
+    assert "one network on one bootstrap" in text
+    assert "Source: Prastalo and Jablonka 2026" in text
+    assert "$$" not in text
+
+
+def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such folder"):
+        read(str(tmp_path / "reslts"))
+    with pytest.raises(UserError, match=r"manifest\.json"):
+        read(str(tmp_path))
 
 
 def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_results(

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata, t
 
-from benchmark.measure.catalogue import CHURN
+from benchmark.measure.catalogue import ORDER
 from benchmark.store.cell import Cell, Submission
 from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
@@ -31,6 +32,42 @@ def grid(make_cell) -> Results:
     return collect([make_cell(f"d{i}", method, rate) for i in range(4) for method, rate in rates.items()])
 
 
+def churn(cell) -> float:
+    """A plain double loop."""
+    labels = cell.predictions["id"].values.argmax(-1)
+    r = len(labels)
+    return float(np.mean([(labels[i] != labels[j]).mean() for i in range(r) for j in range(i)]))
+
+
+def test_mean_ranks_are_those_of_the_churns(grid: Results) -> None:
+    summary = summary_of(grid)
+    titles = ["ERM", "CALM", "MIDDLE"]
+    table = [[churn(d.entry(title).cells[99]) for title in titles] for d in grid.datasets]
+    expected = dict(zip(titles, rankdata(table, axis=1).mean(axis=0), strict=True))
+    result = {row.title: row.rank.value for row in summary.rows if row.rank}
+    assert result == pytest.approx(expected)
+    assert [row.title for row in summary.rows] == ["CALM", "MIDDLE", "ERM"]
+    assert summary.by_rank == list(summary.rows)
+
+
+def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Results) -> None:
+    result = row_of(summary_of(grid), "CALM").estimates["churn"]
+    values, errors = [], []
+    for dataset in grid.datasets:
+        cell = dataset.entry("CALM").cells[99]
+        labels = cell.predictions["id"].values.argmax(-1)
+        values.append(churn(cell))
+        without = []
+        for out in range(5):
+            kept = [i for i in range(5) if i != out]
+            without.append(np.mean([(labels[i] != labels[j]).mean() for i in kept for j in kept if j < i]))
+        errors.append(np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without)) ** 2)))
+    half = t.ppf(0.975, 4) * np.sqrt(np.sum(np.square(errors))) / 4
+    assert (result.value, result.low, result.high) == pytest.approx(
+        (np.mean(values), np.mean(values) - half, np.mean(values) + half)
+    )
+
+
 def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(grid: Results, make_cell) -> None:
     facts = {"name": "New", "authors": "A", "licence": "CC0-1.0", "compute": "-", "training_data": "-", "sha256": "0"}
 
@@ -43,6 +80,15 @@ def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_ar
     assert badge("verified", "verified", "verified", "verified") == "verified"
     assert badge("verified", "verified", "self-reported", "verified") == "self-reported"
     assert row_of(summary_of(grid), "ERM").badge == "baseline"
+
+
+def test_a_method_that_lacks_a_dataset_is_listed_with_what_is_missing(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "partial") for i in range(3))]))
+    row = row_of(summary, "PARTIAL")
+    assert (row.rank, row.unranked, row.estimates) == (None, "missing on D3", {})
+    assert summary.rows[-1] is row
+    assert len(summary.datasets) == 4
 
 
 def test_a_dataset_that_few_methods_ran_on_takes_no_method_with_it(grid: Results, make_cell) -> None:
@@ -145,7 +191,7 @@ def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> 
     results = collect(cells)
     once, each = (summaries(results, kind)[0] for kind in ("runs", "paper"))
     assert (once.ranking.n, each.ranking.n) == (3, 4)
-    churns = [CHURN.mean(d.entry("CALM").cells[99].predictions["id"]) for d in results.datasets]
+    churns = [churn(d.entry("CALM").cells[99]) for d in results.datasets]
     assert row_of(once, "CALM").estimates["churn"].value == pytest.approx(
         np.mean([np.mean(churns[:2]), churns[2], churns[3]])
     )
@@ -184,6 +230,16 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell
     assert after["classification/all"].datasets == before["classification/all"].datasets
     assert len(after["classification/variant"].datasets) == 60
     assert {d.group for d in collect([*cells, *sizes]).of_task("classification")} == {"headline"}
+
+
+def test_the_answer_names_the_best_method_and_its_churn(grid: Results) -> None:
+    answer, calm = (
+        str(sentences.answer(summary_of(grid))),
+        row_of(summary_of(grid), "CALM").estimates[ORDER["classification"].key],
+    )
+    assert "Over 4 datasets, two retrainings of" in answer
+    assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first with ' in answer
+    assert f"comes first with {100 * calm.value:.1f} %." in answer
 
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:

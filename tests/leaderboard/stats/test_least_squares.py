@@ -39,6 +39,16 @@ def test_a_prediction_has_the_interval_of_statsmodels_for_a_new_observation():
     assert (ours.value, ours.low, ours.high) == pytest.approx(tuple(wanted))
 
 
+def test_a_prediction_interval_holds_95_of_100_new_observations():
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(1000):
+        terms, y = drawn(rng, 10)
+        ends = predict(model(terms[:-1], y[:-1]), terms[-1])
+        held += ends.low <= np.exp(y[-1]) <= ends.high
+    assert 930 <= held <= 970
+
+
 def test_too_few_points_or_equal_ones_have_no_line():
     with pytest.raises(ValueError, match="more than 2 points that differ, got 2"):
         fit(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0]))
@@ -59,6 +69,18 @@ def test_the_interval_of_a_rank_correlation_is_that_of_bonett_and_wright_by_hand
     found = spearman(x, y)
     assert found.value == pytest.approx(rho)
     assert (found.low, found.high) == pytest.approx(tuple(np.tanh(np.arctanh(rho) + np.array([-half, half]))))
+
+
+def test_the_interval_of_a_rank_correlation_covers_the_truth():
+    """That of two normal variables with correlation r is 6/π · asin(r/2)."""
+    rng = np.random.default_rng(4)
+    r, held = 0.6, 0
+    truth = 6 / np.pi * np.arcsin(r / 2)
+    for _ in range(1000):
+        x, y = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=20).T
+        found = spearman(x, y)
+        held += found.low <= truth <= found.high
+    assert 920 <= held <= 975
 
 
 def test_few_points_and_equal_values_have_no_rank_correlation_and_a_perfect_one_no_interval():

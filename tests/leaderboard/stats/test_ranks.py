@@ -88,6 +88,19 @@ def test_the_papers_churn_gives_the_papers_test() -> None:
     assert different == ["ERM", "MC dropout", "SWA", "Deep ensemble"]  # as the paper says
 
 
+def test_the_published_ranks_alone_give_the_published_statistic() -> None:
+    ranks = np.array([5.78, 6.11, 4.94, 5.17, 2.89, 1.67, 1.44])
+    chi2 = 12 * 9 / (7 * 8) * (np.sum(ranks**2) - 7 * 8**2 / 4)
+    # Not corrected for ties, and ranks rounded to 0.005: dχ² is at most 12·9/56 · 2 · 28 · 0.005 = 0.54.
+    assert chi2 == pytest.approx(44.8, abs=0.54)
+
+
+def test_pairwise_p_values_and_the_critical_difference_say_the_same() -> None:
+    ranking = friedman(PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS)
+    gaps = np.abs(ranking.mean_ranks[:, None] - ranking.mean_ranks)
+    assert ((posthoc_nemenyi_friedman(PAPER_CHURN).to_numpy() < 0.05) == (gaps >= ranking.critical_difference)).all()
+
+
 def test_groups_are_the_largest_sets_without_a_significant_difference() -> None:
     ranking = friedman(PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS)
     index = {name: m for m, name in enumerate(PAPER_METHODS)}
@@ -101,6 +114,11 @@ def test_groups_are_the_largest_sets_without_a_significant_difference() -> None:
         assert tied(group)
         assert not any(tied((*group, other)) for other in PAPER_METHODS if other not in group)
     assert ranking.groups[0] == ("Twin", "Bagging K=5", "Bagging K=2")
+
+
+def test_a_method_that_differs_from_all_is_a_group_of_its_own() -> None:
+    values = np.tile([1.0, 2.0, 3.0], (40, 1))
+    assert friedman(values, "abc", names(40)).groups == (("a",), ("b",), ("c",))
 
 
 def test_incomplete_datasets_are_dropped_and_named() -> None:
@@ -179,6 +197,17 @@ def test_rank_intervals_use_complete_datasets_and_count_families_once() -> None:
     families = ["f", "f", "g", "h"]
     expected = friedman(values, "abc", names(4), families).mean_ranks
     assert [e.value for e in rank_intervals(quantities, families)] == pytest.approx(expected.tolist())
+
+
+def test_rank_intervals_take_methods_with_different_numbers_of_runs_and_splits() -> None:
+    rng = np.random.default_rng(4)
+    quantities = [[[rng.normal(size=9)], [rng.normal(size=10), rng.normal(size=8)]] for _ in range(3)]
+    assert not np.isnan([e.low for e in rank_intervals(quantities)]).any()
+
+
+def test_methods_without_any_variance_have_certain_ranks() -> None:
+    found = rank_intervals([[[np.zeros((5, 5))], [np.zeros((5, 5))], [np.ones((5, 5))]]])
+    assert [(e.low, e.value, e.high) for e in found] == [(1.5, 1.5, 1.5), (1.5, 1.5, 1.5), (3, 3, 3)]
 
 
 def test_too_few_runs_have_ranks_without_intervals() -> None:

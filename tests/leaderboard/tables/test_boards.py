@@ -71,6 +71,13 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
     assert row.estimates["compute"].value == pytest.approx(1.0)  # type: ignore[union-attr]
 
 
+def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> None:
+    (board,) = boards(collect([ERM, CALM]))
+    assert [row.method for row in board.rows] == ["calm", "erm"]
+    assert board.rows[1].estimates["delta_churn"] is None
+    assert board.rows[0].estimates["compute"].value == 2.5  # type: ignore[union-attr]
+
+
 def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
     older = replace(ERM, key=replace(ERM.key, problem="older data"))
     repeated = cell("erm", noisy(RNG, 0.4))
@@ -80,6 +87,12 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
         (ERM.predictions["id"].values.argmax(-1) == ERM.predictions["id"].y).mean()
     )
     assert any("left out" in note and "older data" in note for note in board.notes)
+
+
+def test_differing_train_seeds_are_noted() -> None:
+    assert not any("train seeds" in note for note in boards(collect([CALM, ERM]))[0].notes)
+    (board,) = boards(collect([CALM, ERM.only([1, 2, 3])]))
+    assert any("same train seeds" in note for note in board.notes)
 
 
 def losing(rate: float, spread: float) -> Cell:
@@ -159,6 +172,14 @@ def test_without_erm_the_board_names_the_command_to_run_it() -> None:
     assert to_table(board).rows[0][2] == Value("–")
 
 
+def test_several_splits_are_averaged() -> None:
+    other = cell("erm", noisy(RNG, 0.1), canonical_seed=7)
+    (board,) = boards(collect([ERM, other]))
+    single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
+    assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))  # type: ignore[union-attr]
+    assert board.rows[0].splits == (7, 99)
+
+
 def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
     wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
     constant = cell("constant", classes(np.zeros((5, 40), dtype=int)))
@@ -178,6 +199,14 @@ def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
 
 def mark(value: object) -> str:
     return value.mark if isinstance(value, Value) else ""
+
+
+def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
+    (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
+    for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
+        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)  # type: ignore[union-attr]
+        assert ours.estimates["churn"].low != theirs.estimates["churn"].low  # type: ignore[union-attr]
+    assert "over test examples" in to_table(over_examples).caption
 
 
 def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:

@@ -10,6 +10,9 @@ from benchmark.measure.catalogue import (
     CHURN,
     PRECISION,
     SYM_KL,
+    TOP_JACCARD,
+    boards,
+    churn_of_class,
     example_flips,
 )
 from benchmark.measure.estimate import estimate
@@ -36,6 +39,19 @@ def test_each_kind_of_interval_is_taken_of_the_paired_differences(pairs):
     assert DELTA.value(pairs, "id", "paper") == pair_bootstrap(runs)
 
 
+def test_a_measure_that_is_no_mean_over_examples_keeps_its_interval_over_runs(pairs):
+    splits = [(cell.predictions["id"], None) for cell, _ in pairs]
+    over_runs = jackknife([TOP_JACCARD.of_runs(p) for p, _ in splits])
+    assert estimate(TOP_JACCARD, splits, "examples") == estimate(TOP_JACCARD, splits, "both") == over_runs
+
+
+def test_every_measure_of_the_boards_has_one_value_for_all_kinds(pairs):
+    splits = [(cell.predictions["id"], None) for cell, _ in pairs]
+    for measure in [*boards("classification"), churn_of_class(1)]:
+        values = [estimate(measure, splits, kind).value for kind in ("runs", "examples", "both", "paper")]
+        np.testing.assert_allclose(values, values[0])
+
+
 KINDS = ("runs", "examples", "both", "paper")
 
 
@@ -50,6 +66,14 @@ def test_below_five_test_examples_there_is_no_interval_of_any_kind(make_cell, ki
         assert found.value == pytest.approx(measure.mean(p))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_churn_of_a_class_needs_five_examples_of_it(make_cell, kind):
+    values = np.random.default_rng(4).dirichlet([1, 1], size=(6, 60))
+    p = make_cell("erm", values, y=(np.arange(60) < 4).astype(int)).predictions["id"]
+    assert np.isnan(estimate(churn_of_class(1), [(p, None)], kind).low)
+    assert not np.isnan(estimate(churn_of_class(0), [(p, None)], kind).low)
+
+
 def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, make_cell):
     dataset = world.dataset("small")
     assert DELTA.value(pairs_of(dataset, dataset.reference)) is None
@@ -58,3 +82,7 @@ def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, mak
     assert common(ours, erm).predictions["id"].seeds == (1, 5)
     np.testing.assert_array_equal(common(ours, erm).predictions["id"].values, values[[1, 0]])
     assert common(erm, erm) is erm
+
+
+def test_a_column_shows_its_unit_digits_and_sign():
+    assert DELTA.show(jackknife([np.array([0.05, 0.1, 0.15])])).text == "+10.0 [−2.4, +22.4]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell
+from leaderboard.read import published
 from leaderboard.read.results import collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
@@ -26,7 +28,7 @@ from leaderboard.tables.order import (
     resolution_elsewhere,
     stability,
 )
-from leaderboard.tables.summary import Summary, SummaryRow, headline, summaries
+from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
 
 N = 120
 
@@ -197,6 +199,15 @@ def test_regressions_are_ordered_by_the_share_of_variance_that_is_retraining(mak
         assert churns[title] == pytest.approx(size**2 / (size**2 + 1 / 3), rel=0.08)
 
 
+def test_a_collapse_keeps_a_method_out_of_the_mean_ranks_alone(cells: list[Cell], make_cell):
+    ramp = np.linspace(0.1, 0.4, N)
+    never = np.stack([1 - ramp, ramp], axis=-1)[None].repeat(10, axis=0)
+    one = [make_cell("never", never, dataset=f"d{d}", about={"family": "f"}) for d in range(3)]
+    row = row_of(on_front([*cells, *one]), "NEVER")
+    assert (row.rank, row.collapsed) == (None, "collapsed on D0, D1, D2")
+    assert row.churn == 0, "its order of molecules never changes"
+
+
 def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(cells: list[Cell]):
     results = collect([cell for cell in cells if cell.key.dataset == "d2"])
     summary = on_front([cell for cell in cells if cell.key.dataset == "d2"])
@@ -223,6 +234,14 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
         f"Resolution on these datasets: {sum(found.differ)} of the 3 pairs of neighbours"
     )
     assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}
+
+
+def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell]):
+    results = collect(cells)
+    found = resolution(results.headline(), ["CALM", "WILD"])
+    of = {(c.key.dataset, c.title): loop(c) for c in cells}
+    gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
+    assert found.differences[0] == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
 
 
 @pytest.mark.slow
@@ -269,6 +288,19 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
     assert places.over_canonical_splits(alone, "runs") is None
 
 
+def test_a_method_that_is_neither_published_nor_submitted_is_the_readers_own(cells: list[Cell], make_cell):
+    bagging = [make_cell("bagging", predictions(d, 0.1), dataset=f"d{d}", params={"k": 5}) for d in range(3)]
+    mine = [replace(cell, key=replace(cell.key, method="mine"), title="Mine") for cell in bagging]
+    summary = on_front([*cells, *bagging, *mine])
+    assert ("bagging", repr([("k", 5)])) in published.listed_methods()
+    assert [row_of(summary, title).badge for title in ("ERM", "BAGGING", "Mine")] == ["baseline", "baseline", YOURS]
+
+
+def test_an_estimate_in_another_unit_keeps_its_test():
+    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2) == Estimate(1.0, 0.5, 1.5, 0.01)
+    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2).df == 9
+
+
 @pytest.fixture
 def wide(make_cell) -> list[Cell]:
     """Three methods on ten datasets of eight families in seven groups: d0 and d1 are one family, as are d1's and d2's
@@ -298,6 +330,15 @@ def test_groups_join_families_that_share_one_and_families_their_groups(wide: lis
     assert by_family == ["a", "a", "d2", "c", "d", "d5", "d6", "d7", "d8", "d9"]
     assert by_group == ["a", "a", "a", "c", "c", "d5", "d6", "d7", "d8", "d9"]
     assert unit_weights(datasets, "group").tolist() == pytest.approx([1 / 21] * 3 + [1 / 14] * 2 + [1 / 7] * 5)
+
+
+def test_the_wide_order_has_the_headline_datasets_too_and_comes_first(wide: list[Cell]):
+    found = summaries(collect(wide))
+    assert [(s.key, len(s.datasets)) for s in found] == [
+        ("classification/wide", 10),
+        ("classification/headline", 4),
+        ("classification/all", 10),
+    ]
 
 
 def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell]):
@@ -334,3 +375,21 @@ def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[C
     assert "9 families, 3 methods: Friedman χ² = 18.0" in table.notes[0]
     assert "7 groups of families, 3 methods: Friedman χ² = 14.0" in table.notes[1]
     assert f"difference of mean ranks {critical_difference(7, 3):.2f} at 0.05" in table.notes[1]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsewhere(make_cell):
+    """On each family one method is better by chance, with long tails: what differs there says nothing of others."""
+    rng, wrong, repetitions = np.random.default_rng(2), 0, 60
+    for _ in range(repetitions):
+        made = []
+        for d in range(12):
+            for m in range(3):
+                rate = 0.1 + 0.3 * rng.beta(0.5, 2)
+                made.append(make_cell(f"m{m}", predictions(int(rng.integers(2**31)), rate, runs=4), dataset=f"d{d}"))
+        block = collect(made).headline()
+        churns = order(block, [f"M{m}" for m in range(3)], "runs").churn
+        titles = sorted(churns)  # an order that is not chosen by the same churns
+        wrong += any(resolution_elsewhere(block, titles).differ)
+    assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from benchmark.store.cell import Cell, Record
 from benchmark.studies import make_study
 from benchmark.study.context import REPORT, Missing
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet
+from leaderboard import site
 from leaderboard.figures import build
 from leaderboard.read.results import collect
+from leaderboard.site.pages import Site
+from leaderboard.site.sentences import in_brief
 from leaderboard.tables.studies import Reader, Rendered, estimate, rendered, table
 
 MakeCell = Callable[..., Cell]
@@ -23,6 +27,10 @@ MakeCell = Callable[..., Cell]
 
 def finished(name: str, **settings: object) -> Record:
     return Record(name, REPORT, "code", {"settings": {**asdict(make_study(name, {})), **settings}})
+
+
+def of_study(cell: Cell) -> Cell:
+    return cell.with_facts(study="lambda-rule")
 
 
 def retrained(
@@ -106,6 +114,44 @@ def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool
 # Selection of studies
 
 
+@pytest.mark.slow
+def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_page(make_cell, tmp_path: Path) -> None:
+    names = ("triage", "convergence", "entropy", "case-study", "heat-map", "top-k")
+    records = [finished(name, dataset="dili,herg", seeds="5") for name in names]
+    cells = [*erm_and_twin(make_cell), *erm_and_twin(make_cell, "herg")]
+    results = collect(cells, records=records)
+    site.write(results, tmp_path / "site")
+    for name, tables, drawings in [
+        ("triage", 1, 2),
+        ("convergence", 1, 0),
+        ("entropy", 1, 0),
+        ("heat-map", 0, 2),
+        ("top-k", 1, 0),
+    ]:
+        (one,) = rendered(results, name)[0]
+        page = (tmp_path / "site" / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
+        assert page.count("<table") == tables, name
+        assert page.count("<svg") >= drawings, name
+    assert (tmp_path / "site" / "studies" / "case-study-dataset-dili-herg-seeds-5.html").is_file()
+
+
+def test_a_long_answer_is_cut_to_its_beginning_with_the_rest_behind_a_click(make_cell) -> None:
+    assert in_brief(["One.", "Two."]) == (["One.", "Two."], ())
+    many = [f"{i}: " + "word " * 20 for i in range(6)]
+    assert in_brief(many) == (many[:2], many[2:])
+    assert in_brief(["x" * 999, "y" * 999]) == (["x" * 999, "y" * 999], ()), "one sentence is not worth a click"
+    report = Report(["A: 5 % flip.", *(f"{i}: {'word ' * 20}{i} % <flip>" for i in range(6))])
+    results = collect(erm_and_twin(make_cell))
+    page = Site(results, results, "runs", {})
+    for name in ("studies.html", "study.html"):
+        one = Rendered(make_study("members", {}), [], report)
+        text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])
+        first, _, rest = text.partition("<details>")
+        assert "A: 5\u00a0% flip." in first
+        assert [sum(f"{i}\u00a0% &lt;flip&gt;" in part for i in range(6)) for part in (first, rest)] == [2, 4]
+        assert "4 more findings" in rest
+
+
 def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(make_cell) -> None:
     cells = erm_and_twin(make_cell)
     records = [finished("heat-map", dataset="dili", seeds="5"), finished("heat-map", dataset="dili", seeds="1-3")]
@@ -122,6 +168,14 @@ def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
     assert rendered(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
 
 
+def test_a_study_of_another_version_is_left_out_with_the_reason() -> None:
+    records = [finished("top-k", forgotten="1"), replace(finished("top-k"), study="gone")]
+    finished_studies, troubles = rendered(collect([], records=records))
+    assert finished_studies == []
+    for line, reason in zip(sorted(troubles), ("unknown study 'gone'", "unknown setting of top-k"), strict=True):
+        assert f"is left out: {reason}" in line
+
+
 def test_cells_with_further_seeds_are_cut_to_the_requested_ones(make_cell) -> None:
     cell = retrained(make_cell, "dili", "erm", 0.3, seeds=(1, 2, 3, 4, 5))
     reader = Reader("triage", [cell], [])
@@ -130,6 +184,16 @@ def test_cells_with_further_seeds_are_cut_to_the_requested_ones(make_cell) -> No
     assert (cut.predictions["id"].values == cell.predictions["id"].values[[1, 3]]).all()
     with pytest.raises(Missing, match="ERM on dili, split 99"):
         reader.cells(["erm"], ["dili"], [99], [5, 6])
+
+
+def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> None:
+    newer = retrained(make_cell, "dili", "erm", 0.3)
+    older = of_study(replace(retrained(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older")))
+    assert collect([newer, older]).of_studies == ()
+    assert collect([older, newer]).of_studies == (older,)
+    fewer = replace(newer.only([1, 2]), facts=newer.facts)
+    assert collect([fewer, older]).of_studies == (older,), "it has retrainings that the run lacks"
+    assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
 
 
 @pytest.mark.parametrize("settings", [None, ["a"], {"dataset": []}, {"seeds": -1}])
@@ -141,6 +205,17 @@ def test_a_study_with_a_damaged_record_is_left_out_by_name_and_the_others_are_sh
     assert shown == []
     assert len(troubles) == 1
     assert troubles[0].startswith("study decomposition is left out")
+
+
+def test_a_record_without_the_numbers_of_its_study_leaves_it_out_by_name() -> None:
+    settings = {"settings": asdict(make_study("bo-loop", {}))}
+    report = Record("bo-loop", REPORT, "0" * 16, settings)
+    key = "esol, split 99, erm, greedy, 20 trajectories, 50 + 10"
+    for content in ({}, {"final_best": "x"}, {"final_best": None, "range": 3, "acquired": {}}):
+        results = collect([], records=[report, Record("bo-loop", key, "0" * 16, content)])
+        shown, (line,) = rendered(results)
+        assert shown == []
+        assert line.startswith("study bo-loop is left out")
 
 
 def test_a_difference_between_cells_of_other_versions_is_marked(make_cell) -> None:

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from benchmark.measure.catalogue import CHURN
-from benchmark.measure.intervals import holm
+from benchmark.measure.intervals import INTERVAL_KINDS, holm
 from leaderboard.read.results import Results, collect
+from leaderboard.tables.boards import MARKS
 from leaderboard.tables.columns import pairs_of, versus
 from leaderboard.tables.entries import EXPECTED, TABLES, build, stamp
 from leaderboard.tables.table import MISSING, Table, Value, spelled
@@ -75,6 +76,35 @@ def test_significance_is_after_holm_over_the_datasets_of_a_method_and_the_tests_
     assert (calm.mark, calm.flags) == ("best", "*")
 
 
+def test_a_further_method_takes_no_star_from_another(world, tables, make_cell):
+    cells = [cell for d in world.headline() for entry in d.entries for cell in entry.cells.values()]
+    cells += [
+        make_cell(
+            f"idle{i}",
+            np.roll(cell.predictions["id"].values, i + 1, axis=0),  # as good as ERM: its runs in another order
+            y=cell.predictions["id"].y,
+            dataset=cell.key.dataset,
+            split=cell.key.canonical_seed,
+            about={"family": cell.facts.dataset.family},
+        )
+        for cell in cells
+        if cell.key.method == "erm"
+        for i in range(30)
+    ]
+    (more,) = [table for table in build(collect(cells)) if table.key == "main"]
+    before, after = (
+        {
+            (str(cells[0]).removesuffix(" (dev)"), title): "*" in cells[at].flags
+            for cells in table.rows
+            for at, title in enumerate(table.header)
+            if title in ("BAGGING", "CALM", "WRONG") and cells[at].text != MISSING
+        }
+        for table in (tables["main"], more)
+    )
+    assert sum(before.values()) >= 4
+    assert after == before
+
+
 def test_a_method_that_loses_accuracy_is_marked_and_never_the_best(tables):
     wrong = row(tables["main"], "Mid")["WRONG"]
     assert "†" in wrong.flags.split()
@@ -82,6 +112,27 @@ def test_a_method_that_loses_accuracy_is_marked_and_never_the_best(tables):
     assert row(tables["main"], "Small (dev)")["CALM"].mark == "best"
     assert row(tables["main"], "Small (dev)")["WRONG"].number < row(tables["main"], "Small (dev)")["CALM"].number
     assert any(note.startswith("† Accuracy more than 5 pp below ERM's") for note in tables["main"].notes)
+
+
+def test_notes_name_the_splits(tables):
+    assert "Mean over the canonical splits 7 and 99; 99 on Mid." in tables["main"].notes
+
+
+def test_the_papers_kind_marks_intervals_that_exclude_zero(world):
+    main = next(table for table in build(world, "paper") if table.key == "main")
+    assert any("not adjusted for the 8 comparisons" in note for note in main.notes)
+    assert INTERVAL_KINDS["paper"] in main.caption
+
+
+@pytest.mark.slow
+def test_where_an_interval_over_examples_is_undefined_the_notes_say_so(world):
+    over_examples = {table.key: table for table in build(world, "examples")}
+    notes = over_examples["magnitudes"].notes
+    assert any("|Δ accuracy| (pp)" in note and "over retrainings" in note for note in notes)
+    assert any("F1" in note for note in over_examples["drift"].notes)
+    assert any("Δ Jaccard" in note for note in over_examples["top-k"].notes)
+    remarks = set(over_examples["main"].notes) - set(MARKS.values())
+    assert not any("over retrainings" in note for note in remarks)
 
 
 def test_magnitudes_are_those_of_erm(world, tables):
@@ -132,6 +183,14 @@ def test_a_regression_has_its_churn_as_a_share_of_its_error(world, tables):
     assert cells["Churn (% of MAE)"].number == pytest.approx(100 * churn / cells["MAE"].number)
     assert tables["regression"].rows[0][0] == "Solubility (log mol/l)"
     assert tables["regression"].rows[0][4].mark == "best"
+
+
+def test_the_footprint_of_a_method_is_read_from_its_networks(tables):
+    cells = row(tables["compute"], "BAGGING")
+    counts = [cells[name].text for name in ("Forwards", "Backwards", "Networks", "Passes")]
+    assert counts == ["5", "5", "5", "5"]
+    assert cells["CPU time (× ERM)"].text == "4.0 (1.0 to 5.0)"  # two of the five are one family
+    assert row(tables["compute"], "CALM")["Forwards"] == Value(MISSING)  # no file of methods/
 
 
 def test_the_stamp_names_version_data_retrainings_and_kind(world, tables):

@@ -8,8 +8,12 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from leaderboard.tables.table import Value
+import numpy as np
+
+from benchmark.measure.intervals import Estimate, jackknife
+from leaderboard.tables.table import Table, Value
 from leaderboard.write.formats import markdown, to_csv, to_html, to_json, to_markdown
+from leaderboard.write.latex import to_latex
 
 
 def test_html_is_escaped_and_its_headers_have_scopes(one_table):
@@ -51,6 +55,26 @@ def test_json_has_everything(one_table):
     assert (read["key"], read["kind"], read["over"]) == ("main", "runs", [["", 2], ["Data-side", 2]])
 
 
+def test_equal_retrainings_have_no_interval_in_any_format():
+    """Accuracies that are equal but for the last bits, zero differences, and accuracies that do vary."""
+    rounded = [0.123, 0.123 * (1 + 1e-15), 0.123]
+    equal, zero, some = (jackknife([np.array(of)]) for of in (rounded, [0.0] * 3, [0.1, 0.123, 0.146]))
+    cells = (Value.of(equal, 100), Value.of(zero, 100, signed=True), Value.of(some, 100))
+    table = Table("t", "T", "", ("A", "B", "C", "D"), (("row", *cells),))
+    interval = "[6.6, 18.0]"  # 12.3 ± 4.30 · 2.3/√3
+    assert [cell.text for cell in cells] == ["12.3", "+0.0", f"12.3 {interval}"]
+    html = ElementTree.fromstring(to_html(table)).find("tbody")[0]
+    shown = [" ".join("".join(cell.itertext()).split()) for cell in html[1:]]
+    assert shown == ["12.3", "+0.0", f"12.3 {interval}"]
+    head, _ = csv.reader(io.StringIO(to_csv(table)))
+    assert head == ["A", "B", "C", "D", "D low", "D high"]
+    ends = [(cell["low"], cell["high"]) for cell in json.loads(to_json(table))["rows"][0][1:]]
+    assert ends[:2] == [(None, None)] * 2
+    assert None not in ends[2]
+    assert f"12.3 | +0.0 | 12.3 {interval} |" in to_markdown(table)
+    assert f"12.3 & +0.0 & 12.3 {interval}" in to_latex(table)
+
+
 def test_markdown_is_aligned_has_the_best_in_bold_and_escapes_bars_and_stars(one_table):
     lines = to_markdown(one_table).splitlines()
     assert len({len(line) for line in lines}) == 1
@@ -58,6 +82,10 @@ def test_markdown_is_aligned_has_the_best_in_bold_and_escapes_bars_and_stars(one
     assert r"**−10.0 [−20.0, −5.0]** \* †" in lines[2]
     assert markdown("* p < 0.05 | x") == r"\* p < 0.05 \| x"
     assert lines[1].split("|")[3].endswith(": ")
+
+
+def test_a_value_without_a_number_is_a_dash():
+    assert Value.of(Estimate(np.nan, np.nan, np.nan)) == Value.of(None) == Value("–")
 
 
 def test_a_spreadsheet_takes_no_text_for_a_formula_and_numbers_stay_numbers(one_table):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import leaderboard
 from benchmark.measure.intervals import Estimate
 from leaderboard.tables.boards import boards, to_table
 from leaderboard.tables.entries import build, stamp
 from leaderboard.tables.table import Table, Value
 from leaderboard.write import cited
+from leaderboard.write.formats import to_json
 from leaderboard.write.latex import LATEX, latex, to_latex
 
 BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
@@ -35,6 +40,11 @@ def test_a_latex_table_is_complete_and_says_where_it_comes_from(one_table):
     assert any(r"\textbf{$-$10.0 [$-$20.0, $-$5.0]}\rlap{$^{*}$$^\dagger$}" in line for line in lines)
 
 
+def test_a_mark_with_a_question_mark_is_set_like_a_sign_and_a_word_like_a_word(one_table):
+    flagged = replace(one_table, rows=(("BACE", "1", Value("1.0", 1.0).but(flags="* †? collapsed"), "A"),))
+    assert r"1.0\rlap{$^{*}$$^\dagger$?} collapsed" in to_latex(flagged)
+
+
 def test_a_percent_sign_stays_beside_its_number_and_begins_no_line(one_table):
     assert latex("95 % of it, % of 3") == r"95~\% of it, \% of 3"
     comments = [line for line in to_latex(one_table, ("stamp",)).splitlines() if line.lstrip().startswith("%")]
@@ -53,6 +63,16 @@ def test_columns_that_do_not_fit_on_a_line_continue_below_and_each_panel_names_i
     assert panels == text.count("BACE 0") == text.count(r"\addtocounter{table}{-1}") + 1 == len(heads) - 1 > 1
     assert text.count(r"\caption") == text.count(r"\label") == 1
     assert [name.removesuffix(r" \\") for head in heads[1:] for name in head[1:]] == [f"Method {i}" for i in range(13)]
+
+
+def test_each_panel_has_the_heads_above_its_columns():
+    header, over = ("Dataset", *("mended", "broken") * 9), (("", 1), *((f"Method {i}", 2) for i in range(9)))
+    row = ("BACE", *(Value("5.1", 5.1),) * 18)
+    lines = to_latex(Table("wide", "", "", header, (row,), over=over)).splitlines()
+    for above, below in zip(lines, lines[2:], strict=False):
+        if "Method" in above:
+            spans = [int(n) for n in re.findall(r"multicolumn\{(\d+)\}", above)]
+            assert sum(spans) == len(below.split(" & "))
 
 
 def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = ()) -> str:
@@ -82,6 +102,33 @@ def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table
     signs = Table("signs", "", "", ("sign",), tuple((sign,) for sign in LATEX))
     log = compiled([*tables, signs], tmp_path, stamp(world, tables[0]))
     assert "Overfull" not in log
+
+
+def test_every_sign_that_a_table_can_hold_is_mapped():
+    """Pdflatex stops at an unknown sign. Docstrings, figures and the markers of names appear in no table."""
+    package = Path(leaderboard.__file__).parent
+    files = [*package.rglob("*.py"), *package.parent.glob("benchmark/**/*.py"), *package.parent.glob("methods/*.py")]
+    outside = {package / "paper" / "compare.py", package / "site" / "names.py", package.parent / "benchmark" / "cli.py"}
+    texts = {
+        f"{path}:{node.lineno}": node.value
+        for path in files
+        if path not in outside and path.parent.name != "figures"
+        for node in texts_of(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    texts |= {str(path): path.read_text(encoding="utf-8") for path in package.parent.glob("datasets/*/*.toml")}
+    texts |= {f"table {table.key}": to_json(table) for table in published()}
+    unknown = {(place, sign) for place, text in texts.items() for sign in text if sign > "~" and sign not in LATEX}
+    assert unknown == set()
+
+
+def texts_of(tree: ast.AST) -> Iterable[Any]:
+    """Return the texts of a module except its docstrings."""
+    words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words
+    )
 
 
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x00"]

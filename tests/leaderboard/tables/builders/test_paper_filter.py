@@ -48,6 +48,10 @@ def test_the_outcome_is_computed_from_predictions_beside_the_papers_values() -> 
     assert numbers(erm(right=80, positives=30)) == [x if isinstance(x, str) else pytest.approx(x) for x in expected]
 
 
+def test_several_splits_are_averaged() -> None:
+    assert numbers(erm(80, 30), erm(60, 50, seed=7))[4:6] == [pytest.approx(0.6), pytest.approx(0.7)]
+
+
 def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
     regression = erm(80, 30, dataset="esol")
     p = regression.predictions["id"]
