@@ -272,48 +272,19 @@ SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
 
 @app.command()
 def pack(
-    method: Annotated[
-        str,
-        typer.Argument(
-            help="Name or title of a method that ran with all train seeds; with --protocol, the folder METHOD/VERSION "
-            "of a submission.",
-            show_default=False,
-        ),
-    ] = "",
-    protocol: Annotated[
-        list[Path] | None, typer.Option(help="Folder written by export-protocol; one for each dataset and sampling.")
-    ] = None,
+    method: Annotated[str, typer.Argument(help="Name or title of a method that ran with all train seeds.")],
     version: Annotated[str, typer.Option(help="Version of the submission, used as the folder name.")] = "1.0",
     submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
     store: Annotated[str, STORE] = "",
-    schema: Annotated[bool, typer.Option("--schema", help="Only print the JSON Schema of submission.yml.")] = False,
 ) -> None:
     """Pack the recorded results of a method as a submission, with a submission.yml for you to complete.
 
-    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'. With
-    --protocol, pack predictions made outside the suite, FOLDER/predictions/SAMPLING/DATASET.parquet: write the
-    manifest.json of hashes, numbers of rows, and protocol fingerprints.
+    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
     """
-    import json
-
-    from leaderboard.submission import manifest, spec
-
-    if schema:
-        typer.echo(json.dumps(spec.schema(), indent=2))
-        return
-    if not method:
-        raise UserError("name a method, or the folder of a submission with --protocol")
-    if protocol:
-        typer.echo(f"wrote {manifest.write(Path(method), manifest.protocols(protocol))}")
-        return
     from leaderboard.read import published
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
-    if (Path(method) / "predictions").is_dir():
-        raise UserError(
-            f"{method} is a folder of predictions: add --protocol with the folder written by export-protocol"
-        )
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))

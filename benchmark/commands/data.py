@@ -351,9 +351,13 @@ def export_protocol(
     Under halves and nested, each train seed has its own training file, and its model is trained on that file alone.
     Under paper, the files hold the whole pool and its bootstraps.
     """
+    import json
+
     from benchmark.run.protocol import export
     from benchmark.settings import parse_seeds, parse_splits
 
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, members, sampling)
-    console.print(f"wrote {path}\nnext: submissions/README.md", markup=False)
+    about = json.loads(path.read_text(encoding="utf-8"))
+    protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
+    console.print(f"wrote {path}\nnext: submissions/README.md; in submission.yml:\n  {protocol}", markup=False)

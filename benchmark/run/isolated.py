@@ -28,6 +28,7 @@ def main() -> None:
     from pydantic import TypeAdapter
 
     from benchmark.errors import UserError
+    from benchmark.registry import make_method, refuse_sampling
     from benchmark.run.check import Checked, checked, located, named
 
     training = False
@@ -37,7 +38,8 @@ def main() -> None:
             pipe.send_bytes(FILES + json.dumps([str(Path(cls.place).parent), dict(cls.files)]).encode())
             pipe.recv_bytes()
         if job["task"]:
-            method = _method(job)
+            method = make_method(job["method"], job["task"], None, job["backbone"], job["sampling"])
+            refuse_sampling(method, job["sampling"])
             training = True
             _retrain(pipe, method, job)
         else:
@@ -46,14 +48,6 @@ def main() -> None:
         mistake = isinstance(error, UserError) and not training
         kind, text = (WRONG, str(error)) if mistake else (FAILED, located(error))
         pipe.send_bytes(kind + text.encode("utf-8", "replace"))
-
-
-def _method(job: dict[str, Any]) -> Any:
-    from benchmark.registry import make_method, refuse_sampling
-
-    method = make_method(job["method"], job["task"], None, job["backbone"], job["sampling"])
-    refuse_sampling(method, job["sampling"])
-    return method
 
 
 def _retrain(pipe: Connection, method: Any, job: dict[str, Any]) -> None:

@@ -19,7 +19,6 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
@@ -43,8 +42,6 @@ LONGEST = 2**20
 """Bytes of a message about the method."""
 LABELS = ("B3DB", "leaderboard")
 """Installed packages that have labels of test molecules: of a dataset, and of the published results."""
-ROOT = Path("/churn")
-"""The folder of the copies, inside the sandbox."""
 CODE = ("*.py", "*.so", "*.pyd")
 """Names of files with code."""
 SENTENCE = (
@@ -60,64 +57,60 @@ def method_file(name: str) -> Path | None:
 
 
 class Isolation:
-    """A method (a name, or the path of a file ending in .py) with a copy of the code that it needs, in ``folder``."""
+    """A method (a name, or the path of a file ending in .py) with a copy of the code that it needs, in ``folder``.
+
+    In the sandbox, copies lie where the originals are outside.
+    """
 
     def __init__(self, method: str, folder: Path) -> None:
-        self.method, self.folder = method, folder
+        self.method, self._folder = method, folder
         self.files: dict[str, str] = {}
         """The sha256 of the files that the method has declared, by name."""
         self._secret = int.from_bytes(os.urandom(8), "big")
-        suite, own = (Path(at) for at in (import_module("methods").__path__[0], own_methods()))
-        self._originals = {ROOT / "suite" / "benchmark": PACKAGE, ROOT / "suite" / "methods": suite}
-        if own.is_dir() and not own.samefile(suite):
-            self._originals[ROOT / "own" / "methods"] = own
-        libraries = {ROOT / "path" / str(i): original for i, original in enumerate(_own_libraries())}
-        for place, original in (self._originals | libraries).items():
-            copy_code(original, self._copy(place), CODE if place in libraries else CODE[:1])
-        self._originals |= libraries
-        self._path = [str(ROOT / "suite"), *map(str, libraries), *_libraries()]
-        self._named = str(self._taken(Path(method))) if method.endswith(".py") else method
+        suite, libraries = Path(import_module("methods").__path__[0]).absolute(), _own_libraries()
+        self._originals = [path for path in (PACKAGE, suite, own_methods(), *libraries) if path.is_dir()]
+        for original in self._originals:
+            copy_code(original, self._copy(original), CODE if original in libraries else CODE[:1])
+        self._path = [*map(str, dict.fromkeys((CHECKOUT, suite.parent, *libraries))), *_libraries()]
+        if method.endswith(".py"):
+            self.method = str(self._taken(Path(method).resolve()))
+        mounts = {original: self._copy(original) for original in self._originals}
+        mounts |= {Path(path): Path(path) for path in _libraries()}
+        for path in mounts:
+            self._copy(path).mkdir(parents=True, exist_ok=True)  # where it is mounted, if within another copy
+        self._mounts = [(str(mounts[path]), str(path)) for path in sorted(mounts)]
 
-    def _copy(self, place: Path) -> Path:
-        """Return where this process finds the file at ``place`` in the sandbox."""
-        return self.folder / place.relative_to(ROOT)
+    def _copy(self, original: Path) -> Path:
+        return self._folder / original.relative_to(original.anchor)
 
     def _taken(self, path: Path) -> Path:
-        """Return the place of a method's file, which may lie outside the folders of methods. Raises UserError.
-
-        If it belongs to a package, that is copied as a whole.
-        """
+        """Copy a method's file, which may lie anywhere; if it belongs to a package, as a whole. Raises UserError."""
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-        path = path.resolve()
-        for place, original in self._originals.items():
-            if path.is_relative_to(original.resolve()):
-                return place / path.relative_to(original.resolve())
-        above, given = package_root(path), ROOT / "given"
-        self._originals[given] = above
-        package = path.relative_to(above).parts[0]
+        above = package_root(path)
         if above == path.parent:
-            self._copy(given).mkdir()
-            shutil.copyfile(path, self._copy(given) / path.name)
+            self._copy(above).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, self._copy(path))
+            self._originals.append(above)
         else:
-            copy_code(above / package, self._copy(given) / package)
-        return given / path.relative_to(above)
+            self._originals.append(above / path.relative_to(above).parts[0])
+            copy_code(self._originals[-1], self._copy(self._originals[-1]))
+        return path
 
     def _provide(self, folder: Path, files: Mapping[str, str]) -> None:
-        """Copy the files that a method in ``folder``, a place, declares with their sha256. Raises UserError."""
-        for place, original in self._originals.items():
-            if folder.is_relative_to(place):
-                for name, expected in files.items():
-                    path = inside(original / folder.relative_to(place), name)
-                    content = path.read_bytes() if path.is_file() else None
-                    digest = "no such file" if content is None else hashlib.sha256(content).hexdigest()
-                    if content is None or digest != expected:
-                        raise UserError(f"{path}: the method declares sha256 {expected}, found {digest}")
-                    copy = inside(self._copy(folder), name)
-                    if name not in self.files:  # another retraining may be reading it
-                        copy.parent.mkdir(parents=True, exist_ok=True)
-                        copy.write_bytes(content)
-                        self.files[name] = digest
+        """Copy the files that a method in ``folder`` declares with their sha256. Raises UserError."""
+        if not any(folder.is_relative_to(original) for original in self._originals):
+            return
+        for name, expected in files.items():
+            path = inside(folder, name)
+            content = path.read_bytes() if path.is_file() else None
+            digest = "no such file" if content is None else hashlib.sha256(content).hexdigest()
+            if content is None or digest != expected:
+                raise UserError(f"{path}: the method declares sha256 {expected}, found {digest}")
+            if name not in self.files:  # another retraining may be reading it
+                self._copy(path).parent.mkdir(parents=True, exist_ok=True)
+                self._copy(path).write_bytes(content)
+                self.files[name] = digest
 
     def check(self, tasks: Iterable[Task] = TASKS) -> Checked:
         """Check the method's contract on those of ``tasks`` that it can learn.
@@ -125,8 +118,7 @@ class Isolation:
         Raises UserError for a method that cannot be imported or ends the process.
         """
         with self._started({"task": "", "tasks": sorted(tasks)}) as talk:
-            result = self._parsed(Checked, talk.next(process.CHECKED, LONGEST))
-            return replace(result, failures=tuple(map(self.named, result.failures)))
+            return self._parsed(Checked, talk.next(process.CHECKED, LONGEST))
 
     def _parsed(self, kind: type[T], content: bytes) -> T:
         try:
@@ -160,13 +152,13 @@ class Isolation:
     def _started(self, about: dict[str, object]) -> Iterator["_Talk"]:
         single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         homes = dict.fromkeys(("HOME", "TMPDIR", "CHURN_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR"), "/tmp")
-        own = {"CHURN_HOME": str(ROOT / "own"), "CHURN_OFFLINE": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+        own = {"CHURN_HOME": str(home()), "CHURN_OFFLINE": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
         own["JOBLIB_MULTIPROCESSING"] = "0"  # it would warn that it may start no process
         ours, theirs = socket.socketpair()
         with tempfile.TemporaryFile() as said, ours, theirs:
             child = sandbox.start(
-                ["-P", "-s", "-S", "-B", str(ROOT / "suite" / "benchmark" / "run" / "isolated.py")],
-                [(str(self.folder), str(ROOT)), *((path, path) for path in _libraries())],
+                ["-P", "-s", "-S", "-B", process.__file__],
+                self._mounts,
                 _hidden(),
                 stdin=theirs,
                 stdout=said,
@@ -178,18 +170,12 @@ class Isolation:
             timer.start()
             try:
                 talk = _Talk(self, Connection(os.dup(ours.fileno())), said)
-                talk.send(json.dumps(about | {"method": self._named, "path": self._path}).encode())
+                talk.send(json.dumps(about | {"method": self.method, "path": self._path}).encode())
                 yield talk
             finally:
                 timer.cancel()
                 child.kill()
                 child.wait()
-
-    def named(self, text: str) -> str:
-        """Name the user's files in a message of the process, not the copies that it had."""
-        for place, original in self._originals.items():
-            text = text.replace(str(place), str(original))
-        return text
 
 
 @contextmanager
@@ -222,13 +208,13 @@ class _Talk:
             found, content = self._received(most)
         if found == kind and len(content) <= most:
             return content
-        method, text = self._isolation.method, self._isolation.named(content.decode("utf-8", "replace"))[:4000]
+        method, text = self._isolation.method, content.decode("utf-8", "replace")[:4000]
         if found == process.WRONG:
             raise UserError(text)
         if found == process.FAILED:
             raise UserError(f"{method}: {text}; {SENTENCE}")
         self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 2000))
-        last = self._isolation.named(self._said.read().decode("utf-8", "replace")).strip()
+        last = self._said.read().decode("utf-8", "replace").strip()
         raise UserError(
             f"{method}: its process ended without an answer, or gave a wrong one: it crashed, left Python, or used "
             f"more than {sandbox.SECONDS} s or the memory allowed{': ' + last if last else ''}"

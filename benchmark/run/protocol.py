@@ -1,6 +1,6 @@
 """Export of splits and samples as files, for training outside the suite.
 
-``protocol.json`` holds the dataset's name, the sampling, seeds, fingerprints and the sha256 of each file. For each
+``protocol.json`` holds the dataset's name, the sampling, seeds, a fingerprint and the sha256 of each file. For each
 canonical split, ``split-SEED/`` contains, under the samplings ``halves`` and ``nested``, ``train-SEED.parquet``
 (``example_id, smiles, y, x``: the rows that the model of this train seed is trained on, in order and with repeats) and
 ``test.parquet`` (``evalset, example_id, smiles, x``; no labels). ``x`` are the features that the suite's own methods
@@ -34,9 +34,13 @@ TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) f
 """Train seeds of every result on the leaderboard, under each sampling (paper, section Experimental setup)."""
 
 
-def samples_fingerprint(problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> str:
-    """Return 16 hex digits that identify the rows that a single model of each train seed is trained on."""
-    return digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)]))
+def protocol_fingerprint(problems: Iterable[Problem], sampling: Sampling, seeds: Sequence[int]) -> str:
+    """Return 16 hex digits of the minor version, the data of each split, and the rows of one model of each seed."""
+    content = ".".join(__version__.split(".")[:2])
+    for problem in problems:
+        rows = digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)]))
+        content += f" {problem.canonical_seed} {problem.fingerprint} {rows}"
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _rows(problem: Problem, sampling: Sampling, seed: int) -> np.ndarray:
@@ -69,9 +73,9 @@ def export(
     if out.is_file() or (out.exists() and any(out.iterdir())):
         raise UserError(f"{out} is not an empty folder: choose another, so that no old training file remains")
     splits = {}
-    for canonical_seed in canonical_seeds:
-        problem = load_problem(dataset, canonical_seed)
-        folder = out / f"split-{canonical_seed}"
+    problems = [load_problem(dataset, canonical_seed) for canonical_seed in canonical_seeds]
+    for problem in problems:
+        folder = out / f"split-{problem.canonical_seed}"
         folder.mkdir(parents=True, exist_ok=True)
         files = {}
         tables = _pool(problem, seeds, members) if sampling == PAPER else _samples(problem, sampling, seeds)
@@ -80,9 +84,8 @@ def export(
             pq.write_table(table, path, compression="zstd")
             files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
         train = len(_rows(problem, sampling, seeds[0]))
-        splits[str(canonical_seed)] = {
+        splits[str(problem.canonical_seed)] = {
             "problem": problem.fingerprint,
-            "samples": samples_fingerprint(problem, sampling, seeds),
             "rows": {"train": train} | {name: len(test) for name, test in problem.evals.items()},
             "files": files,
         }
@@ -95,6 +98,7 @@ def export(
         "sampling": sampling,
         "train_seeds": seeds,
         "members": members,
+        "fingerprint": protocol_fingerprint(problems, sampling, seeds),
         "splits": splits,
     }
     path = out / "protocol.json"

@@ -150,6 +150,8 @@ class Submission(BaseModel, frozen=True, extra="forbid"):
     compute: str
     training_data: str
     sha256: str
+    files: dict[str, str] = {}
+    """Files of data or weights that its code reads, with their sha256."""
     code: str = ""
     paper: str = ""
     superseded_by: str = ""

@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmark import __version__
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
+from benchmark.run.check import SAME as NEAR
+from benchmark.run.check import apart
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, protocol_fingerprint
 from benchmark.run.provenance import facts_of
-from benchmark.settings import lone_halves
+from benchmark.settings import refuse_lone_halves
 from benchmark.store.cell import Cell, CellKey
 from benchmark.store.cell import Submission as SubmissionFacts
 from benchmark.types import REFERENCE, Predictions, Problem, Sampling
 from leaderboard.read.results import slug, submitted
 from leaderboard.submission.audit import comparable, copied, marks
-from leaderboard.submission.read import Folder, PredictionFile, file_of, open_folder, read_table
+from leaderboard.submission.read import Folder, file_of, open_folder, read_table
 from leaderboard.submission.spec import Description
 from leaderboard.tables.boards import COLLAPSED, SUSPICIONS, constant
 
@@ -25,9 +28,6 @@ MAX_SPLITS = 5
 MAX_SEEDS = 100
 SAME = 1e-6
 """Largest difference between the predictions of two retrainings that count as identical."""
-NEAR = 0.01
-"""Mean difference between the runs of a halving, in standard deviations of the predictions over the examples, that is
-too small for two models without a common training row: the smallest of any published halving is 0.2."""
 SUM_TOLERANCE = 1e-3
 STATUS = "self-reported"
 
@@ -63,11 +63,6 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     and Refused with a line for each broken rule: file, row, expected and found.
     """
     folder = open_folder(path)
-    if folder.manifest.suite.split(".")[:2] != __version__.split(".")[:2]:
-        raise UserError(
-            f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export the protocol again "
-            "with this version"
-        )
     cells: list[Cell] = []
     errors: list[str] = []
     for sampling, dataset in folder.files:
@@ -76,10 +71,10 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
         except UserError as error:
             errors.append(str(error))
     halved = _under_halves(folder)
-    if halved and (lacking := next((file for file in folder.files if file[1] not in halved), None)):
+    if halved and (lacking := next((dataset for _, dataset in folder.files if dataset not in halved), "")):
         errors.append(
-            f"{file_of(*lacking)}: {lacking[1]} has no results under halves, but {halved[0]} has: add "
-            f"{file_of('halves', lacking[1])}, or submit {lacking[1]} as another version"
+            f"{lacking} has no results under halves, but {halved[0]} has: add {file_of('halves', lacking)}, or submit "
+            f"{lacking} as another version"
         )
     others = [*_others(submissions, folder.method)] if submissions else []
     others += [
@@ -110,129 +105,107 @@ def _title(folder: Folder) -> str:
     return f"{folder.description.name} {folder.description.version} ({STATUS}{mark})"
 
 
-def _cells(folder: Folder, sampling: Sampling, dataset: str) -> list[Cell]:
-    file = read_table(folder.path, sampling, dataset)
-    listed = folder.manifest.files[file.name]
-    if listed.sha256 != file.sha256:
-        raise UserError(f"{file.name}: sha256 {file.sha256}, expected {listed.sha256} as in manifest.json")
-    if listed.rows != len(file):
-        raise UserError(f"{file.name}: {len(file)} rows, expected {listed.rows} as in manifest.json")
-    _check_values(file)
-    splits, seeds = _check_seeds(file, sampling)
-    cells = []
-    for canonical_seed in splits:
-        problem = load_problem(dataset, canonical_seed)
-        truth = {"problems": problem.fingerprint, "samples": samples_fingerprint(problem, sampling, seeds)}
-        for field, expected in truth.items():
-            if (value := getattr(listed, field).get(canonical_seed)) != expected:
-                raise UserError(
-                    f"manifest.json: {file.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
-                    f"found {value}: the manifest comes from a protocol with other data, training rows or train seeds; "
-                    "export the protocol again, retrain, and write the manifest again"
-                )
-        of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
-        predictions = _aligned(file, of_split, problem, seeds)
+def _cells(folder: Folder, sampling: Sampling, dataset: str) -> Iterator[Cell]:
+    name = file_of(sampling, dataset)
+    rows, sha256 = read_table(folder.path, sampling, dataset)
+    _check_values(name, rows)
+    splits, seeds = _check_seeds(name, rows, sampling)
+    problems = [load_problem(dataset, canonical_seed) for canonical_seed in splits]
+    expected = protocol_fingerprint(problems, sampling, seeds)
+    if (given := folder.description.protocols.get(f"{sampling}/{dataset}")) != expected:
+        raise UserError(
+            f"submission.yml: protocols: {sampling}/{dataset}: expected {expected}, found {given}: give the "
+            "fingerprint that export-protocol has printed; if that is another, its data, training rows or seeds are "
+            "not those of this version and these predictions: export the protocol again and retrain"
+        )
+    for problem in problems:
+        of_split = rows[rows["canonical_seed"] == problem.canonical_seed]
+        predictions = _aligned(name, of_split, problem, seeds)
         may_collapse = dataset in folder.description.collapsed
-        _check_retrainings(f"{file.name}, canonical seed {canonical_seed}", predictions, sampling, may_collapse)
-        cells.append(_cell(folder, problem, sampling, seeds, predictions, file.sha256))
-    return cells
+        check_retrainings(f"{name}, canonical seed {problem.canonical_seed}", predictions, sampling, may_collapse)
+        yield _cell(folder, problem, sampling, seeds, predictions, sha256)
 
 
-def _check_values(file: PredictionFile) -> None:
-    if not (finite := np.isfinite(file.values)).all():
-        row, c = (int(i) for i in np.argwhere(~finite)[0])
-        raise UserError(f"{file.where(row)}: expected finite numbers, found {file.values[row, c]}")
-    if file.values.shape[1] == 1:
-        return
-    values = file.values.astype(np.float64)
-    off = np.maximum(np.abs(values.sum(axis=1) - 1), -values.min(axis=1))
-    if off.max() > SUM_TOLERANCE:
-        row = int(np.argmax(off > SUM_TOLERANCE))
-        raise UserError(
-            f"{file.where(row)}: expected probabilities of at least 0 that sum to 1 (tolerance {SUM_TOLERANCE}), "
-            f"found {file.values[row].tolist()}"
-        )
-    if file.label is None:
-        return
-    inside = (file.label >= 0) & (file.label < values.shape[1])
-    given = np.take_along_axis(values, np.where(inside, file.label, 0)[:, None], axis=1)[:, 0]
-    disagree = ~inside | (given < values.max(axis=1) - SAME)
-    if disagree.any():
-        row = int(disagree.argmax())
-        raise UserError(
-            f"{file.where(row)}: y_pred: expected {values[row].argmax()}, the most probable class of "
-            f"{file.values[row].tolist()}, found {file.label[row]}"
-        )
+def _where(name: str, row: pd.Series) -> str:
+    """Name a row, counted from 0."""
+    return (
+        f"{name}, row {row.name} (canonical seed {row['canonical_seed']}, train seed {row['train_seed']}, "
+        f"{str(row['evalset'])[:20]!r}, example {str(row['example_id'])[:80]!r})"
+    )
 
 
-def _check_seeds(file: PredictionFile, sampling: Sampling) -> tuple[list[int], tuple[int, ...]]:
-    splits, seeds = (sorted(map(int, np.unique(column))) for column in (file.canonical_seed, file.train_seed))
+def _numbers(rows: pd.DataFrame) -> np.ndarray:
+    return rows[[column for column in ("p0", "p1", "y_pred") if column in rows]].to_numpy()
+
+
+def _check_values(name: str, rows: pd.DataFrame) -> None:
+    values = _numbers(rows).astype(np.float64)
+    wrong, expected = ~np.isfinite(values).all(axis=1), "finite numbers"
+    if values.shape[1] > 1:
+        with np.errstate(invalid="ignore"):
+            wrong |= (np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE) | (values.min(axis=1) < -SUM_TOLERANCE)
+        expected = f"finite probabilities of at least 0 that sum to 1 (tolerance {SUM_TOLERANCE})"
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise UserError(f"{_where(name, rows.iloc[first])}: expected {expected}, found {values[first].tolist()}")
+
+
+def _check_seeds(name: str, rows: pd.DataFrame, sampling: Sampling) -> tuple[list[int], tuple[int, ...]]:
+    splits, seeds = (sorted(map(int, rows[column].unique())) for column in ("canonical_seed", "train_seed"))
     for kind, given, needed, most in (
         ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
         ("train_seed", seeds, TRAIN_SEEDS[sampling], MAX_SEEDS),
     ):
-        if len(given) > most:
-            raise UserError(f"{file.name}: {kind}: {len(given)} different seeds; at most {most} are allowed")
-        if given[0] < 0 or given[-1] >= 2**32:
-            raise UserError(f"{file.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {given[0]}, {given[-1]}")
-        if missing := sorted(set(needed) - set(given)):
-            raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(given)}: no {missing[0]}")
-    if sampling == "halves" and (alone := lone_halves(seeds)):
-        raise UserError(
-            f"{file.name}: train_seed: expected both train seeds of each halving, 2j-1 and 2j; found {_list(alone)} "
-            "without the other seed of the halving: add the missing seeds, or remove these"
-        )
+        missing = sorted(set(needed) - set(given))
+        if len(given) > most or given[0] < 0 or given[-1] >= 2**32 or missing:
+            shown = ", ".join(map(str, given[:20])) + (", …" if len(given) > 20 else "")
+            raise UserError(
+                f"{name}: {kind}: expected {', '.join(map(str, needed))}, and at most {most} seeds from 0 to 2^32 - 1, "
+                f"found {shown}{f': no {missing[0]}' if missing else ''}"
+            )
+    try:
+        refuse_lone_halves(seeds, sampling)
+    except UserError as error:
+        raise UserError(f"{name}: train_seed: {error}") from error
     return splits, tuple(seeds)
 
 
-def _list(seeds: Iterable[int]) -> str:
-    shown = [str(seed) for seed in seeds]
-    return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
-
-
-def _aligned(
-    file: PredictionFile, rows: np.ndarray, problem: Problem, seeds: tuple[int, ...]
-) -> dict[str, Predictions]:
+def _aligned(name: str, rows: pd.DataFrame, problem: Problem, seeds: tuple[int, ...]) -> dict[str, Predictions]:
     """Arrange the rows of one split in the problem's order, with every example of every run exactly once."""
-    sets = {name: i for i, name in enumerate(problem.evals)}
-    evalset = np.array([sets.get(str(name), -1) for name in file.evalset_texts])[file.evalset[rows]]
-    if (evalset < 0).any():
-        row = int(rows[(evalset < 0).argmax()])
-        raise UserError(f"{file.where(row)}: evalset: expected {' or '.join(sets)}")
-    run = np.searchsorted(seeds, file.train_seed[rows])
-    predictions = {}
-    for name, test in problem.evals.items():
-        place = {example: i for i, example in enumerate(test.ids.tolist())}
-        position = np.array([place.get(str(text), -1) for text in file.example_id_texts])
-        of_set = np.flatnonzero(evalset == sets[name])
-        example = position[file.example_id[rows[of_set]]]
-        if (example < 0).any():
-            row = int(rows[of_set[(example < 0).argmax()]])
-            raise UserError(f"{file.where(row)}: expected the id of an example of this test set; see test.parquet")
-        cell = run[of_set] * len(test) + example
-        count = np.bincount(cell, minlength=len(seeds) * len(test))
-        if count.max(initial=0) > 1:
-            first, second = of_set[cell == count.argmax()][:2]
-            raise UserError(f"{file.where(int(rows[second]))}: duplicates row {rows[first]}; expected once")
-        if count.min() == 0:
-            s, t = divmod(int(count.argmin()), len(test))
-            raise UserError(
-                f"{file.name}: canonical seed {problem.canonical_seed}, train seed {seeds[s]}, {name!r}: expected "
-                f"{len(test)} examples, found {int((run[of_set] == s).sum())}: no row for example {str(test.ids[t])!r}"
-            )
-        values = np.empty((len(seeds) * len(test), file.values.shape[1]), dtype=np.float32)
-        values[cell] = file.values[rows[of_set]]
-        try:
-            predictions[name] = Predictions.of(problem, name, seeds, values.reshape(len(seeds), len(test), -1))
-        except ValueError as error:  # a float64 that no float32 can hold
-            raise UserError(f"{file.name}: {name!r}: {error}") from error
-    return predictions
+    tests = [(evalset, example) for evalset, test in problem.evals.items() for example in test.ids.tolist()]
+    of_row = pd.MultiIndex.from_frame(rows[["evalset", "example_id"]])
+    example = pd.MultiIndex.from_tuples(tests).get_indexer(of_row)
+    if (example < 0).any():
+        where = _where(name, rows.iloc[int((example < 0).argmax())])
+        raise UserError(f"{where}: expected the test set and id of an example in test.parquet")
+    place = np.searchsorted(seeds, rows["train_seed"]) * len(tests) + example
+    count = np.bincount(place, minlength=len(seeds) * len(tests))
+    if count.max(initial=0) > 1:
+        first, second = np.flatnonzero(place == count.argmax())[:2]
+        raise UserError(f"{_where(name, rows.iloc[second])}: duplicates row {rows.index[first]}; expected once")
+    if count.min() == 0:
+        run, missing = divmod(int(count.argmin()), len(tests))
+        raise UserError(
+            f"{name}: canonical seed {problem.canonical_seed}, train seed {seeds[run]}: expected {len(tests)} "
+            f"examples, found {count.reshape(-1, len(tests))[run].sum()}: no row for {tests[missing]}"
+        )
+    with np.errstate(over="ignore"):  # a float64 that no float32 can hold is refused below
+        values = _numbers(rows)[np.argsort(place)].reshape(len(seeds), len(tests), -1).astype(np.float32)
+    ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
+    try:
+        parts = zip(problem.evals, np.split(values, ends, axis=1), strict=True)
+        return {evalset: Predictions.of(problem, evalset, seeds, part) for evalset, part in parts}
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from error
 
 
-def _check_retrainings(
+def check_retrainings(
     where: str, predictions: Mapping[str, Predictions], sampling: Sampling, may_collapse: bool
 ) -> None:
-    """Refuse constant predictions and retrainings that are the same: neither has a meaningful churn."""
+    """Refuse constant predictions and retrainings that are all alike: neither has a meaningful churn.
+
+    Raises UserError. Of halves, the two retrainings of each halving are compared.
+    """
     if may_collapse and all(map(constant, predictions.values())):
         return
     for evalset, p in predictions.items():
@@ -242,28 +215,21 @@ def _check_retrainings(
                 f"{COLLAPSED:.0%} of all: if intended, add the dataset to 'collapsed' in submission.yml"
             )
     values = np.concatenate([p.values for p in predictions.values()], axis=1)
-    first = next(iter(predictions.values()))
+    seeds = next(iter(predictions.values())).seeds
     if same := next(((i, j) for i, j in _equal_runs(values, values) if i < j), None):
-        i, j = (first.seeds[run] for run in same)
         raise UserError(
-            f"{where}: train seeds {i} and {j} have identical predictions for all {values.shape[1]} examples; expected "
-            "a model of its own for each seed, trained on the rows of that seed alone"
+            f"{where}: train seeds {seeds[same[0]]} and {seeds[same[1]]} have identical predictions for all "
+            f"{values.shape[1]} examples; expected a model of its own for each seed, trained on the rows of that seed "
+            "alone"
         )
-    if sampling == "halves" and (apart := _apart(first.seeds, values)) <= NEAR:
+    step = 2 if sampling == "halves" else 1
+    largest = max(apart(values[i], values[i + 1]) for i in range(0, len(values) - 1, step))
+    if largest <= NEAR:
         raise UserError(
-            f"{where}: in every halving, the predictions of the two runs differ by at most {apart:.1g} of their "
-            f"standard deviation; expected more than {NEAR} in at least one halving, because the two runs must have no "
-            "training row in common: train the model of each seed on its own training file, never on both files of a "
-            "halving"
+            f"{where}: the predictions of two retrainings on different rows differ by at most {largest:.1g} of their "
+            f"standard deviation; expected more than {NEAR} at least once: train the model of each seed on its own "
+            "training file, never on both files of a halving"
         )
-
-
-def _apart(seeds: Sequence[int], values: np.ndarray) -> float:
-    """Return the mean difference between the two runs of the halving where it is largest, in standard deviations."""
-    run = {seed: values[i].astype(np.float64) for i, seed in enumerate(seeds)}
-    pairs = [(run[seed], run[seed + 1]) for seed in seeds if seed % 2]
-    with np.errstate(divide="ignore"):  # two different constants are infinitely far apart
-        return float(max(np.abs(a - b).mean() / np.mean([a.std(axis=0), b.std(axis=0)]) for a, b in pairs))
 
 
 def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -341,7 +307,7 @@ def _cell(
         status=STATUS,
         authors=", ".join(text.authors),
         sha256=sha256,
-        **text.model_dump(exclude={"authors", "version", "description", "collapsed"}, exclude_none=True),
+        **text.model_dump(exclude={"authors", "version", "description", "protocols", "collapsed"}, exclude_none=True),
     )
     command = f"churn submit submissions/{folder.method}/{text.version}"
     unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}

@@ -23,7 +23,7 @@ SEEDS = ("canonical_seed", "train_seed")
 def decode(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
     """Return the columns of a Parquet file of predictions as arrays; texts as ``NAME`` (indices) and ``NAME_texts``.
 
-    Expected are ``n_outputs`` columns p0, p1, … of a classification (and optionally y_pred), or only y_pred if it is 1.
+    Expected are ``n_outputs`` columns p0, p1, … of a classification, or only y_pred if it is 1.
     Raises UserError, with the ``name`` of the file, for anything else.
     """
     with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
@@ -64,11 +64,10 @@ def _check(schema: pa.Schema, n_outputs: int) -> None:
     expected = dict.fromkeys(SEEDS, ("integers", kinds.is_integer))
     expected |= dict.fromkeys(TEXTS, ("text", lambda kind: kind in (pa.string(), pa.large_string())))
     expected |= dict.fromkeys(values, ("float32 or float64", lambda kind: kind in (pa.float32(), pa.float64())))
-    known = {"y_pred": ("integers", kinds.is_integer)} | expected
     for field in schema:
-        if field.name not in known:
+        if field.name not in expected:
             raise ValueError(f"column {field.name[:80]!r} is not allowed; expected {', '.join(expected)}")
-        what, fits = known[field.name]
+        what, fits = expected[field.name]
         if not fits(field.type):
             raise ValueError(f"column {field.name!r}: expected {what}, found {str(field.type)[:80]}")
     for name in [*expected, *schema.names]:

@@ -10,15 +10,14 @@ import yaml
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
-from benchmark.registry import make_method
+from benchmark.registry import find, make_method
 from benchmark.run.isolation import method_file
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, protocol_fingerprint
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
 from benchmark.store.tables import to_table
 from benchmark.types import Sampling
 from leaderboard.read.results import Entry, Results
-from leaderboard.submission import manifest
 from leaderboard.submission.check import suite_methods
 from leaderboard.submission.read import file_of
 from leaderboard.submission.spec import NAME
@@ -57,21 +56,16 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")
-    fingerprints = {}
+    protocols = {}
     for (sampling, dataset), cells in ready.items():
         path = folder / file_of(sampling, dataset)
         path.parent.mkdir(parents=True, exist_ok=True)
-        table = pd.concat([_table(cell) for cell in cells])
-        table.to_parquet(path, index=False, compression="zstd")
-        seeds = TRAIN_SEEDS[sampling]
-        fingerprints[sampling, dataset] = {
-            str(cell.key.canonical_seed): {
-                "problem": cell.key.problem,
-                "samples": samples_fingerprint(load_problem(dataset, cell.key.canonical_seed), sampling, seeds),
-            }
-            for cell in cells
-        }
+        pd.concat([_table(cell) for cell in cells]).to_parquet(path, index=False, compression="zstd")
+        problems = [load_problem(dataset, cell.key.canonical_seed) for cell in cells]
+        protocols[f"{sampling}/{dataset}"] = protocol_fingerprint(problems, sampling, TRAIN_SEEDS[sampling])
     seconds = np.mean([cell.fit_seconds for cells in ready.values() for cell in cells])
+    part = find(first.key.method)[0] if method_file(first.key.method) else None
+    files = dict(part.files) if part else {}
     description = {
         "name": first.title,
         "authors": [],
@@ -79,11 +73,12 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
         "description": "",
         "licence": "CC-BY-4.0",
         "compute": f"{seconds:.2g} s per retraining on average, on {first.facts.device}",
-        "training_data": "none",
+        "training_data": f"see files: {', '.join(files)}" if files else "none",
+        "files": files,
+        "protocols": protocols,
     }
     text = yaml.safe_dump(description, sort_keys=False, allow_unicode=True, width=120)
     (folder / "submission.yml").write_text(text, encoding="utf-8")
-    manifest.write(folder, fingerprints)
     return folder
 
 

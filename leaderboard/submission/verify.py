@@ -29,7 +29,7 @@ from benchmark.run.isolation import Isolation, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
-from leaderboard.submission.check import STATUS, Submission
+from leaderboard.submission.check import STATUS, Submission, check_retrainings
 from leaderboard.submission.read import open_folder
 
 VERIFIED = "verified"
@@ -143,6 +143,11 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     collapsed = chosen in submission.description.collapsed
     with isolated(submission.method) as code:
         reading = _check_code(code, cells)
+        if code.files != submission.description.files:
+            raise UserError(
+                f"{submission.method}: its code reads {code.files}, but submission.yml has the files "
+                f"{submission.description.files}: name the same with their sha256, so that its card is complete"
+            )
         checks: list[Check] = []
         count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
         level = 1 - FALSE_ALARM / count
@@ -155,8 +160,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
             if cell is cells[0] and not collapsed:
                 _check_labels(code, problem, sampling, seeds[:CONTROLS])
             ours = _retrained(code, problem, sampling, seeds, draws)
-            if not collapsed:
-                _check_apart(code.method, ours)
+            check_retrainings(f"{code.method} on {chosen}", ours, sampling, collapsed)
             checks += _compare(theirs, ours, problem, level, known=cell is not None)
             if not all(check.agrees for check in checks):
                 break
@@ -255,18 +259,6 @@ def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: 
             f"have a rank correlation of {known:.2f} with the true labels, expected about 0 (at most {KNOWS}): it "
             "knows labels that its sample does not have"
         )
-
-
-def _check_apart(method: str, predictions: dict[str, Predictions]) -> None:
-    """Refuse retrainings on different samples that are all alike; of halves, compare the two of each halving."""
-    for name, p in predictions.items():
-        step = 2 if p.sampling == "halves" else 1
-        largest = max(apart(p.values[i], p.values[i + 1]) for i in range(0, len(p.seeds) - 1, step))
-        if largest <= SAME:
-            raise UserError(
-                f"{method}, {name!r}: retrainings on different samples differ by at most {largest:.1g} of the standard "
-                f"deviation of their predictions, expected more than {SAME}: it ignores its train seed or its sample"
-            )
 
 
 def _compare(

@@ -162,17 +162,17 @@ import json
 from multiprocessing.connection import Connection
 import gc
 pipe = next(o for o in gc.get_objects() if isinstance(o, Connection))
-pipe.send_bytes(b"d" + json.dumps(["/churn/own/methods/../..", {"labels.csv": "DIGEST"}]).encode())
+pipe.send_bytes(b"d" + json.dumps(["HERE/../..", {"labels.csv": "DIGEST"}]).encode())
 pipe.recv_bytes()
-raise RuntimeError(open("/churn/labels.csv").read())
+raise RuntimeError(open("HERE/../../labels.csv").read())
 """
 
 
 def test_a_process_cannot_have_a_file_from_elsewhere_by_asking_for_it(write_method, tmp_path):
     (tmp_path / "labels.csv").write_text("secret")
-    code = ASKS_FOR_A_FILE.replace("DIGEST", hashlib.sha256(b"secret").hexdigest())
-    path = write_method("mine", METHOD, "")
-    path.write_text(code)
+    path = write_method("mine", ASKS_FOR_A_FILE, "")
+    digest = hashlib.sha256(b"secret").hexdigest()
+    path.write_text(path.read_text().replace("DIGEST", digest).replace("HERE", str(path.parent)))
     with isolated(str(path)) as apart, pytest.raises(UserError, match="No such file") as error:
         apart.check(["classification"])
     assert "secret" not in str(error.value)
@@ -184,8 +184,8 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
         "found = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in ('Problem', 'Examples', 'Cell')]\n"
         "tables = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.shape[1:] == sample.x.shape[1:]]\n"
         "own = [n for n in os.environ if n in ('AWS_SECRET', 'CHURN_DATA_DIR', 'PYTHONPATH') or 'MLFLOW' in n]\n"
-        "libraries = ' '.join(sys.path)  # which may lie below the temporary folder\n"
-        "own_files = [n for n in os.listdir() if os.path.abspath(n) not in libraries]\n"
+        "files = [p for p in Path().rglob('*') if p.is_file() and str(p.absolute()) not in sys.path]\n"
+        "own_files = [p for p in files if p.suffix != '.py' and 'site-packages' not in p.parts]  # copies, libraries\n"
         "raise RuntimeError(f'{found} {own} {own_files} {os.getcwd() == os.environ[\"HOME\"]}')"
     )
     problem = synthetic("classification")

@@ -16,7 +16,6 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.run.protocol import export
 from benchmark.types import Problem
-from leaderboard.submission import manifest
 
 DATASET = "b3db_measured"
 REGRESSION = "b3db_logbb"
@@ -112,9 +111,10 @@ def fill(folder: Path, table: pd.DataFrame, protocol: Path, *others: Path) -> Pa
     about = json.loads((protocol / "protocol.json").read_text())
     path = folder / "predictions" / about["sampling"] / f"{about['dataset']}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    (folder / "submission.yml").write_text(DESCRIPTION)
+    abouts = [json.loads((path / "protocol.json").read_text()) for path in (protocol, *others)]
+    protocols = {f"{about['sampling']}/{about['dataset']}": about["fingerprint"] for about in abouts}
+    (folder / "submission.yml").write_text(f"{DESCRIPTION}protocols: {json.dumps(protocols)}\n")
     table.to_parquet(path, index=False)
-    manifest.write(folder, manifest.protocols([protocol, *others]))
     return folder
 
 

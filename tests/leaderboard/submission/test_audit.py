@@ -160,8 +160,8 @@ def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (lambda: one_run(1e-5), "in every halving, the predictions of the two runs differ by at most"),
-        (lambda: mean_run(1e-5), "in every halving, the predictions of the two runs differ by at most"),
+        (lambda: one_run(1e-5), "two retrainings on different rows differ by at most"),
+        (lambda: mean_run(1e-5), "two retrainings on different rows differ by at most"),
         (lambda: other_name(1e-5), "train seed 1, 'id': the same as train seed 1 of 'svm' apart from noise"),
     ],
     ids=["one run", "a mean run", "another name"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -56,12 +57,8 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
 @pytest.mark.long
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent
-    forest = train_outside(protocol, own_forest)
-    (cell,) = validate(fill(tmp_path / "forest" / "1.0", forest, protocol)).cells
+    (cell,) = validate(fill(tmp_path / "forest" / "1.0", train_outside(protocol, own_forest), protocol)).cells
     assert_same(cell, trained_inside(REGRESSION))
-    constant = fill(tmp_path / "constant" / "1.0", forest.assign(y_pred=forest["train_seed"] / 10), protocol)
-    with pytest.raises(Refused, match="'id': expected predictions that depend on the example"):
-        validate(constant)
 
 
 @pytest.mark.parametrize("sampling", ["nested", "paper"])
@@ -89,11 +86,6 @@ def test_halves_for_some_datasets_do_not_stand_for_the_others(copied, protocol, 
         validate(copied)
 
 
-def test_the_order_of_rows_does_not_matter(forest, submit, good):
-    (cell,), (shuffled,) = validate(good).cells, validate(submit(forest.sample(frac=1, random_state=0))).cells
-    np.testing.assert_array_equal(cell.predictions["ood"].values, shuffled.predictions["ood"].values)
-
-
 def change(**columns):
     def spoil(table):
         for name, value in columns.items():
@@ -101,12 +93,6 @@ def change(**columns):
         return table
 
     return spoil
-
-
-def label(table):
-    table["y_pred"] = table[["p0", "p1"]].to_numpy().argmax(axis=1)
-    table.loc[5, "y_pred"] = 1 - table.loc[5, "y_pred"]
-    return table
 
 
 def identical(table):
@@ -119,6 +105,13 @@ def constant(table):
     return table.assign(p0=0.6 + 0.01 * np.random.default_rng(0).random(len(table))).assign(p1=lambda t: 1 - t["p0"])
 
 
+def alike(table):
+    """Each halving has one model, but for noise as from another machine or number of threads."""
+    first = np.repeat([table.loc[table["train_seed"] == seed, "p0"] for seed in range(1, 21, 2)], 2, axis=0).ravel()
+    p0 = (first + np.random.default_rng(0).uniform(-1e-3, 1e-3, len(table))).clip(0, 1)
+    return table.assign(p0=p0, p1=1 - p0)
+
+
 ROW = rf"predictions/halves/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1, 'id', example '.+'\): "
 
 
@@ -126,25 +119,24 @@ ROW = rf"predictions/halves/{DATASET}\.parquet, row 3 \(canonical seed 99, train
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (change(p0=np.nan), "row 3: column 'p0': expected a value, found none"),
-        (change(p0=np.inf), ROW + "expected finite numbers, found inf"),
-        (change(p0=0.7, p1=0.7), ROW + r"expected probabilities .* sum to 1 .*, found \[0\.7, 0\.7\]"),
-        (change(p0=-0.5, p1=1.5), ROW + r"expected probabilities .* at least 0 .*, found \[-0\.5, 1\.5\]"),
-        (change(evalset="test"), r"row 3 .*evalset: expected id or ood"),
-        (change(example_id="../x"), r"row 3 .*'\.\./x'\): expected the id of an example of this test set"),
+        (change(p0=np.inf), ROW + r"expected finite probabilities .* sum to 1 .*, found \[inf, "),
+        (change(p0=0.7, p1=0.7), ROW + r"expected .* sum to 1 .*, found \[0\.7, 0\.7\]"),
+        (change(p0=-0.5, p1=1.5), ROW + r"expected .* at least 0 .*, found \[-0\.5, 1\.5\]"),
+        (change(evalset="test"), r"row 3 .*'test', example .* expected the test set and id of an example"),
+        (change(example_id="../x"), r"row 3 .*'\.\./x'\): expected the test set and id of an example in test\.parquet"),
         (change(train_seed=2), "row .*: duplicates row .*; expected once"),
-        (change(train_seed=-1), "expected seeds from 0 to .*found -1"),
-        (lambda t: t.drop(index=3), "train seed 1, 'id': expected 169 examples, found 168: no row for example"),
+        (change(train_seed=-1), "train_seed: expected 1, 2, .* from 0 to .*found -1"),
+        (lambda t: t.drop(index=3), r"train seed 1: expected 381 examples, found 380: no row for \('id', "),
         (lambda t: t[t["train_seed"] != 7], "train_seed: expected 1, 2, .*: no 7"),
         (
             lambda t: pd.concat([t, t[t["train_seed"] == 5].assign(train_seed=21)]),
-            "both train seeds of each halving.* found 21 without",
+            "train_seed: .* two halves of one halving: 21 without the other half",
         ),
-        (lambda t: t.assign(canonical_seed=98), "canonical_seed: expected 99, found 98: no 99"),
-        (lambda t: t[t["evalset"] == "id"], "'ood': expected 212 examples, found 0"),
-        (label, "row 5 .*y_pred: expected ., the most probable class of .*, found"),
+        (lambda t: t.assign(canonical_seed=98), "canonical_seed: expected 99, .* found 98: no 99"),
+        (lambda t: t[t["evalset"] == "id"], r"expected 381 examples, found 169: no row for \('ood', "),
         (identical, "train seeds 1 and 4 have identical predictions for all 381 examples"),
         (constant, "'id': expected predictions that depend on the example.*add the dataset to 'collapsed'"),
+        (alike, "two retrainings on different rows differ by at most .*, never on both files of a halving"),
     ],
 )
 def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoil, message):
@@ -152,18 +144,12 @@ def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoi
         validate(submit(spoil(forest.copy())))
 
 
-def test_a_collapsed_model_is_taken_if_it_says_so(forest, submit):
-    folder = submit(constant(forest))
+@pytest.mark.parametrize(("spoil", "message"), [(constant, ""), (identical, "train seeds 1 and 4 have identical pred")])
+def test_a_collapsed_model_is_taken_if_it_says_so_but_no_other_escapes_the_rules_so(forest, submit, spoil, message):
+    folder = submit(spoil(forest.copy()))
     with (folder / "submission.yml").open("a") as file:
         file.write(f"collapsed: [{DATASET}]\n")
-    assert len(validate(folder).cells) == 1
-
-
-def test_a_model_that_is_not_constant_does_not_escape_the_rules_by_calling_itself_collapsed(forest, submit):
-    folder = submit(identical(forest.copy()))
-    with (folder / "submission.yml").open("a") as file:
-        file.write(f"collapsed: [{DATASET}]\n")
-    with pytest.raises(Refused, match="train seeds 1 and 4 have identical predictions"):
+    with pytest.raises(Refused, match=message) if message else nullcontext():
         validate(folder)
 
 
@@ -218,28 +204,11 @@ def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
     assert validate(good, tmp_path).cells
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("sha256", "0" * 64, r"sha256 \w+, expected 0000"),
-        ("rows", 5, "7620 rows, expected 5 as in manifest.json"),
-        ("problems", {"99": "0" * 16}, "problems of canonical seed 99: expected .*, found 0000"),
-        ("samples", {"99": "0" * 16}, "samples of canonical seed 99: expected .*, found 0000"),
-        ("samples", {}, "samples of canonical seed 99: expected .*, found None"),
-    ],
-)
-def test_a_manifest_that_is_not_of_these_files_is_refused(copied, field, value, message):
-    path = copied / "manifest.json"
-    listing = json.loads(path.read_text())
-    listing["files"][f"predictions/halves/{DATASET}.parquet"][field] = value
-    path.write_text(json.dumps(listing))
-    with pytest.raises(UserError, match=message):
-        validate(copied)
-
-
-def test_results_of_another_suite_are_refused(copied):
-    path = copied / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"suite": "99.0.0"}))
-    with pytest.raises(UserError, match=r"suite '99\.0\.0', expected"):
+@pytest.mark.parametrize("given", ["", "halves/b3db_measured: 0123456789abcdef"])
+def test_the_protocol_has_to_be_that_of_these_data_rows_and_seeds(copied, given):
+    path = copied / "submission.yml"
+    path.write_text(re.sub(r"protocols: .*", f"protocols: {{{given}}}", path.read_text()))
+    with pytest.raises(
+        UserError, match=rf"protocols: halves/{DATASET}: expected \w+, found \w+: .*export the protocol"
+    ):
         validate(copied)

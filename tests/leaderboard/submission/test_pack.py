@@ -45,7 +45,10 @@ def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_name
     path = folder / "submission.yml"
     with pytest.raises(UserError, match="field 'authors'"):
         validate(folder)
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"authors": ["A"], "description": "Two trees."}))
+    card = yaml.safe_load(path.read_text())
+    assert (card["training_data"], card["files"]) == ("none", {})
+    assert re.fullmatch(r"[\d.e-]+ s per retraining on average, on cpu \(.+\), 1 thread per worker", card["compute"])
+    path.write_text(yaml.safe_dump(card | {"authors": ["A"], "description": "Two trees."}))
     cells = validate(folder).cells
     assert [(cell.key.dataset, cell.key.sampling) for cell in cells] == [(DATASET, "halves"), (DATASET, "paper")]
     for cell, recorded, seeds in zip(cells, forests.by_sampling, (20, 10), strict=True):
@@ -55,19 +58,15 @@ def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_name
             np.testing.assert_array_equal(cell.predictions[evalset].y, p.y)
 
 
-def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets(forests, tmp_path):
-    folder = pack(replace(forests, others=()), "Random forest, trees=2", "1.0", tmp_path)
-    files = [path.relative_to(folder / "predictions").as_posix() for path in sorted(folder.glob("predictions/*/*"))]
-    assert files == [f"paper/{REGRESSION}.parquet", f"paper/{DATASET}.parquet"]
-
-
-def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, monkeypatch):
+def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and_its_author_told_of_the_mark(
+    forests, tmp_path, monkeypatch
+):
     monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (replace(forests, others=()), {}))
     monkeypatch.setattr("leaderboard.read.published.shipped", list)
     words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
-    assert f"\n  predictions/paper/{DATASET}.parquet\n" in done.output
+    assert f"\n  predictions/paper/{REGRESSION}.parquet\n  predictions/paper/{DATASET}.parquet\n" in done.output
     assert "no results under halves and will be marked 'not under halves'" in done.output
 
 

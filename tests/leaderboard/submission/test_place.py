@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from leaderboard.read.results import Results, collect
@@ -13,10 +15,9 @@ def test_the_place_counts_methods_without_marks_and_names_the_difference_to_erm(
     (table,) = places(world, list(dataset.entry("CALM").cells.values()))
     assert table.title.endswith(": place 1 of 3 by matched churn")
     assert [row[0] for row in table.rows] == ["CALM", "ERM"]
-    assert table.rows[0][-1] == "–"
-    assert table.rows[1][-1].number < 0
+    assert table.rows[0][table.header.index("Δ matched churn (pp)")].number < 0
     (marked,) = places(world, list(dataset.entry("WRONG").cells.values()))
-    assert "no place, because of its marks" in marked.title
+    assert marked.title.endswith("no place, because of its marks")
 
 
 def test_a_constant_regression_has_no_place(make_cell):
@@ -31,10 +32,8 @@ def test_a_constant_regression_has_no_place(make_cell):
 
 
 def test_a_comment_takes_no_markup_from_a_submission(world: Results):
-    dataset = world.dataset("small")
-    (table,) = places(world, list(dataset.entry("CALM").cells.values()))
+    (table,) = places(world, list(world.dataset("small").entry("CALM").cells.values()))
     hostile = "@all [x](https://e.vil) <img src=x> | `a`\n# b"
-    rows = ((hostile, *table.rows[0][1:]),)
-    comment = to_comment(type(table)(**{**table.__dict__, "rows": rows}))
+    comment = to_comment(replace(table, rows=((hostile, *table.rows[0][1:]),)))
     for text in ("@all", "](", "<img", "`", "https:", "\n#"):
         assert text not in comment

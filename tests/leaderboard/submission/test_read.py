@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -30,87 +29,66 @@ COLUMNS = {
 }
 
 
-def read_all(folder):
+def read(folder):
     opened = open_folder(folder)
-    return [read_table(opened.path, *file) for file in opened.files]
+    return [read_table(opened.path, *file)[0] for file in opened.files]
 
 
 def refused(folder, message):
     with pytest.raises(UserError, match=message):
-        read_all(folder)
+        read(folder)
 
 
 def put(folder, columns, **options):
     pq.write_table(pa.table(columns), folder / FILE, **options)
 
 
-def test_a_small_table_is_read_as_written(copied):
+def test_a_table_is_read_as_written_with_the_types_of_pandas_and_polars(copied):
+    frame = pd.DataFrame({name: column.to_pandas() for name, column in COLUMNS.items()})
     put(copied, COLUMNS)
-    table = read_table(copied, "halves", "b3db_measured")
-    assert table.values.tolist() == [[0.5, 0.5], [0.1, 0.9]]
-    assert table.example_id_texts[table.example_id].tolist() == ["a", "b"]
-    assert "row 1 (canonical seed 99, train seed 2, 'id', example 'b')" in table.where(1)
+    plain = read(copied)
+    frame["evalset"] = frame["evalset"].astype("category")
+    frame.astype({"train_seed": "int32", "p0": "float32"}).to_parquet(copied / FILE, index=False)
+    pandas = read(copied)
+    put(copied, COLUMNS | {"example_id": COLUMNS["example_id"].cast(pa.large_string())})
+    for (table,) in (plain, pandas, read(copied)):
+        pd.testing.assert_frame_equal(table.astype(frame.dtypes.to_dict())[frame.columns], frame, check_exact=False)
 
 
 @pytest.mark.parametrize(
-    "name", ["notes.txt", ".git", "setup.py", "predictions/halves/x.pkl", "predictions/halves/..parquet"]
+    "name",
+    [
+        *("notes.txt", ".git", "setup.py", "predictions/x.parquet", "predictions/halves/x.pkl"),
+        *("predictions/halves/..parquet", "predictions/halves/b3db_measured@train=200.parquet"),
+    ],
 )
 def test_a_file_that_does_not_belong_is_refused(copied, name):
     (copied / name).write_text("x")
-    refused(copied, re.escape(name.rpartition("/")[2]) + "|unknown dataset")
+    refused(copied, re.escape(name) + "' does not belong in a submission; expected only .*, without variants")
 
 
-def test_predictions_outside_the_folder_of_a_sampling_are_refused(copied):
-    (copied / FILE).rename(copied / "predictions" / "b3db_measured.parquet")
-    refused(
-        copied, r"predictions/b3db_measured\.parquet'.* halves, nested, paper, update, as in predictions/halves/DATASET"
-    )
-
-
-def test_variants_of_datasets_are_not_accepted(copied):
-    (copied / FILE).rename(copied / "predictions" / "halves" / "b3db_measured@train=200.parquet")
-    refused(copied, "variants of datasets are not accepted")
-
-
-@pytest.mark.parametrize("name", ["submission.yml", "manifest.json", FILE])
+@pytest.mark.parametrize("name", ["submission.yml", FILE, "predictions", "predictions/halves"])
 def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
     (copied / name).rename(tmp_path / "elsewhere")
     (copied / name).symlink_to(tmp_path / "elsewhere")
-    refused(copied, "expected a regular file, found a link")
+    refused(copied, f"{name}: expected a regular (file|folder), found a link, a device or something else")
     (copied / name).unlink()
     os.mkfifo(copied / name)
-    refused(copied, "expected a regular file, found something else")
+    refused(copied, f"{name}: expected a regular (file|folder), found")
 
 
-def test_a_linked_folder_is_refused(copied, tmp_path):
-    for name in ("predictions/halves", "predictions"):
-        (copied / name).rename(tmp_path / "elsewhere")
-        (copied / name).symlink_to(tmp_path / "elsewhere")
-        refused(copied, f"{name}: expected a folder, found a link")
-        (copied / name).unlink()
-        (tmp_path / "elsewhere").rename(copied / name)
+def test_a_folder_that_is_a_link_or_has_an_odd_name_is_refused(copied, tmp_path):
     (tmp_path / "linked").symlink_to(copied)
-    refused(tmp_path / "linked", "expected a folder, found a link")
-
-
-def test_a_folder_with_an_odd_name_is_refused(copied):
-    odd = copied.with_name("1.0 && rm")
-    copied.rename(odd)
+    refused(tmp_path / "linked", "expected a folder METHOD/VERSION, no link")
+    odd = copied.rename(copied.with_name("1.0 && rm"))
     refused(odd, "expected lower-case letters")
 
 
-@pytest.mark.parametrize("name", ["submission.yml", "manifest.json", FILE])
+@pytest.mark.parametrize("name", ["submission.yml", FILE])
 def test_ten_gigabytes_of_zeros_are_refused_unread(copied, name):
     with open(copied / name, "r+b") as file:
         file.truncate(10 * 2**30)
     refused(copied, "10,737,418,240 bytes; at most")
-
-
-@pytest.mark.parametrize("file", ["manifest.json", FILE])
-def test_a_manifest_that_lists_other_files_is_refused(copied, file):
-    manifest = copied / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(FILE, "../../../etc/passwd"))
-    refused(copied, "is in manifest.json but not in the folder")
 
 
 @pytest.mark.parametrize(
@@ -120,16 +98,13 @@ def test_a_manifest_that_lists_other_files_is_refused(copied, file):
         ({"p1": None}, "column 'p1' appears 0 times"),
         ({"p1": pa.array(["a", "b"])}, "column 'p1': expected float32 or float64, found string"),
         ({"p1": pa.array([[0.5], [0.9]])}, "column 'p1': expected float32 or float64, found list"),
-        ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, "column 'p1': expected float32 or float64, found struct"),
         ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),
-        ({"train_seed": pa.array([1.0, 2.0])}, "column 'train_seed': expected integers, found double"),
         (
             {"train_seed": pa.array([0, 1], pa.timestamp("us"))},
             "column 'train_seed': expected integers, found timestamp",
         ),
         ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected text, found binary"),
         ({"example_id": pa.array(["a", "b" * 501])}, "a text of 501 bytes; at most 500"),
-        ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected float32 or float64, found halffloat"),
     ],
 )
 def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
@@ -140,7 +115,6 @@ def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "Parquet file size is 0 bytes"),
         (b"\0" * 1000, "Parquet magic bytes not found in footer"),
         (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "smaller than the size reported by footer"),
         (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "deserialize thrift"),
@@ -204,26 +178,3 @@ def test_the_arrays_of_a_large_table_are_in_memory_once(copied):
     size = sum(array.nbytes for array in arrays.values())
     assert size >= rows * 48
     assert peak < 1.3 * size
-
-
-def test_headers_that_lie_are_refused_or_harmless(copied):
-    """Random bytes mostly hit the descriptions of pages and columns in so small a file."""
-    put(copied, COLUMNS)
-    whole = (copied / FILE).read_bytes()
-    rng = np.random.default_rng(0)
-    for _ in range(6):
-        content = bytearray(whole)
-        for at in rng.integers(4, len(content) - 8, size=8):
-            content[at] = rng.integers(256)
-        (copied / FILE).write_bytes(content)
-        with suppress(UserError):
-            read_table(copied, "halves", "b3db_measured")
-
-
-def test_types_as_pandas_and_polars_write_them_are_read(copied):
-    frame = pd.DataFrame({name: column.to_pandas() for name, column in COLUMNS.items()})
-    frame["evalset"] = frame["evalset"].astype("category")
-    frame.astype({"train_seed": "int32", "p0": "float32"}).to_parquet(copied / FILE, index=False)
-    assert len(read_table(copied, "halves", "b3db_measured")) == 2
-    put(copied, COLUMNS | {"example_id": COLUMNS["example_id"].cast(pa.large_string())})
-    assert len(read_table(copied, "halves", "b3db_measured")) == 2

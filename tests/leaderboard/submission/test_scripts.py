@@ -17,7 +17,6 @@ from benchmark.files import CHECKOUT
 
 FILES = {
     "submission.yml": b"a",
-    "manifest.json": b"b",
     "predictions/halves/bace.parquet": b"c\0d",
     "predictions/paper/bace.parquet": b"e",
 }

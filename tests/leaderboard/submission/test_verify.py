@@ -182,16 +182,6 @@ def hash_of(x: np.ndarray) -> float:
     return round(float((x * np.arange(1, len(x) + 1)).sum()), 2)
 
 
-def test_retrainings_that_are_all_alike_are_refused(good):
-    (cell,) = validate(good).cells
-    p = cell.predictions["id"]
-    first = p.values[:1]
-    same = replace(p, values=0.1 + 0.8 * first + 1e-4 * np.arange(len(p.seeds))[:, None, None] * np.array([1, -1]))
-    with pytest.raises(UserError, match="forest, 'id': retrainings on different samples differ by at most"):
-        verify._check_apart("forest", {"id": same})
-    verify._check_apart("forest", {"id": p})
-
-
 def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     (cell,) = validate(good).cells
     names = ("bace", "dili", "herg")
@@ -259,8 +249,7 @@ def test_the_difference_has_to_be_within_its_interval():
 def test_where_retrainings_all_agree_a_rerun_has_to_be_the_same():
     submitted = jackknife([np.zeros((5, 5))])
     same, other = (verify.Check("bace", "churn", submitted, Estimate(value, np.nan, np.nan)) for value in (0.0, 0.01))
-    assert same.agrees
-    assert not other.agrees
+    assert (same.agrees, other.agrees) == (True, False)
     assert str(same) == "bace, churn: 0.0000 agrees with the submitted 0.0000 (± 0.0000)"
 
 
