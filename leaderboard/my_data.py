@@ -1,7 +1,7 @@
 """The end of a run on a user's own data: how methods differ, which one to use, and which molecules flip."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from pathlib import Path
@@ -28,12 +28,11 @@ from leaderboard.scoring import reports
 from leaderboard.scoring.review import tabulate
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import margin_of, rank
-from leaderboard.site.explorer import drawings, example_churn
+from leaderboard.site.explorer import example_churn
 from leaderboard.tables.boards import MARKS, BoardRow, board
 from leaderboard.tables.columns import absolute, versus
 from leaderboard.tables.table import Table, Value, spelled
 from leaderboard.write.formats import literal
-from leaderboard.write.templates import render
 
 LOSS = 1.0
 """Accepted loss: points of accuracy, or % of ERM's MAE, as the page Decide starts with."""
@@ -73,8 +72,11 @@ class Flips:
         return list(self.table["example_id"][:SHOWN])
 
 
-def flips(cell: Cell, p: Predictions, erm: Predictions | None = None) -> Flips | None:
-    """Return what flips between retrainings of ``cell`` that predict ``p``; None if there is no pair of them."""
+def flips(cell: Cell, p: Predictions, names: Sequence[str], erm: Predictions | None = None) -> Flips | None:
+    """Return what flips between retrainings of ``cell`` that predict ``p``; None if there is no pair of them.
+
+    ``names`` are those of the classes.
+    """
     fragility = example_churn(p)
     if np.isnan(fragility).any():
         return None
@@ -82,7 +84,8 @@ def flips(cell: Cell, p: Predictions, erm: Predictions | None = None) -> Flips |
     margin = margin_of(p.values) if classes else None
     rows = rank(fragility, margin)
     rows = rows[fragility[rows] > 0]
-    table = tabulate(Runs.of(p.values, p.y, p.ids), fragility, margin, rows)
+    runs = Runs.of(p.values, p.y, p.ids)
+    table = tabulate(replace(runs, classes=tuple(names)[: p.values.shape[2]]) if classes else runs, fragility, margin, rows)
     if erm is not None:
         table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm)[rows])
     return Flips(cell, p, erm, table)
@@ -96,11 +99,6 @@ def to_csv(flips: Flips, smiles: Mapping[str, str]) -> str:
     table.insert(2, "smiles", [literal(smiles.get(i, "")) for i in table["example_id"]])
     table["example_id"] = table["example_id"].map(literal)
     return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
-def to_html(flips: Flips, names: Sequence[str], drawings: Mapping[str, str]) -> str:
-    """Return a page that needs no other file: structure, share of flips, and every retraining's prediction."""
-    return render("flip_list.html", **listed(flips, names, drawings))
 
 
 def listed(flips: Flips, names: Sequence[str], drawings: Mapping[str, str]) -> dict[str, Any]:
@@ -147,11 +145,11 @@ def answer(results: Results, names: Sequence[str]) -> None:
         if found.flips is None:
             continue
         if len(found.flips.table):
-            table, page = write(dataset, found.flips)
+            table = write(dataset, found.flips)
             typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
             for line in fragile(dataset, found.flips):
                 typer.echo(f"  {line}")
-            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
+            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}")
         typer.echo(f"All rows, and a report for colleagues: churn report {dataset.name}")
         typer.echo(f"New molecules: churn predict new.csv --dataset {dataset.name}")
 
@@ -192,7 +190,8 @@ def own(dataset: Dataset) -> Own:
     split = min(entry.cells)
     cell, erm = entry.cells[split], dataset.reference.cells.get(split) if dataset.reference else None
     beside = erm.predictions["id"] if erm is not None and erm is not cell else None
-    return Own(table, [*marks, _advice(dataset, chosen)], flips(cell, cell.predictions["id"], beside))
+    found = flips(cell, cell.predictions["id"], class_names(dataset), beside)
+    return Own(table, [*marks, _advice(dataset, chosen)], found)
 
 
 def _alone(estimate: Estimate | None) -> Estimate | None:
@@ -266,17 +265,14 @@ def _advice(dataset: Dataset, row: BoardRow) -> str:
     return f"{sentence} These results {not_}show that its {order.name} is lower than ERM's.{price}"
 
 
-def write(dataset: Dataset, found: Flips) -> tuple[Path, Path]:
-    """Write the molecules that flip as a CSV and as a page, in ``reports/`` of the user's home; return the paths.
+def write(dataset: Dataset, found: Flips) -> Path:
+    """Write the molecules that flip as a CSV in ``reports/`` of the user's home; return its path.
 
-    The names say which method and sampling they are of, so that those of another do not replace them.
+    Its name says which method and sampling it is of, so that it does not replace that of another.
     """
-    smiles = of_tests(dataset)
-    drawn = drawings({i: smiles[i] for i in found.shown if i in smiles})
-    table, page = (place(found.cell, f"flips.{suffix}") for suffix in ("csv", "html"))
-    save(table, to_csv(found, smiles).encode())
-    save(page, to_html(found, class_names(dataset), drawn).encode())
-    return table, page
+    path = place(found.cell, "flips.csv")
+    save(path, to_csv(found, of_tests(dataset)).encode())
+    return path
 
 
 def place(cell: Cell, end: str) -> Path:

@@ -35,7 +35,7 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
     if method or own.flips:
         plan = predict.planned(cell := predict.recorded(results, dataset.name, method))
         total = predict.FOLDS * len(cell.key.seeds)
-        flips = my_data.flips(cell, predict.cross_fitted(plan, jobs, lambda: step(total)))
+        flips = my_data.flips(cell, predict.cross_fitted(plan, jobs, lambda: step(total)), names)
         if flips is not None:
             found = molecules(dataset)
             smiles = dict(zip(found.ids.tolist(), found.smiles.tolist(), strict=True)) if found else {}

@@ -1,10 +1,12 @@
 """Commands about datasets and this machine."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,8 +14,11 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import as_written, dataset_names, expand, load_spec
+from benchmark.data.spec import MANY_ROWS, DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
+
+if TYPE_CHECKING:  # it imports RDKit, which takes a moment
+    from benchmark.data.checks.health import Health
 
 
 def list_(
@@ -202,16 +207,13 @@ def new_dataset(
         ),
     ] = "",
     merge: Annotated[
-        str,
-        typer.Option(
-            help="How to treat a molecule on several lines: use the mean or majority of its targets, or drop it."
-        ),
+        str, typer.Option(help="Of a molecule on several lines, take mean or majority of its targets, or drop it.")
     ] = "",
     one_hot: Annotated[
-        str,
-        typer.Option(
-            help="Text columns to use as features, separated by commas; each distinct text becomes one feature."
-        ),
+        str, typer.Option(help="Text columns, separated by commas, of which each distinct text becomes a feature.")
+    ] = "",
+    sample: Annotated[
+        str, typer.Option(help="Rows that methods are compared on, at random, or all.", show_default=f"{MANY_ROWS:,}")
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
     to: Annotated[
@@ -222,11 +224,11 @@ def new_dataset(
     ] = False,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
-    columns = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
-    columns |= {"decimal": decimal, "bounds": bounds, "merge": merge, "sheet": sheet}
+    texts = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
+    texts |= {"decimal": decimal, "bounds": bounds, "merge": merge, "sheet": sheet, "sample": sample}
     lists = {"classes": _listed(classes), "ignore_value": ignore_value or [], "one_hot": _listed(one_hot)}
-    flags = {"log10": log10, "desalt": desalt}
-    chosen: dict[str, Any] = {option: given for option, given in (columns | lists | flags).items() if given}
+    given = texts | lists | {"log10": log10, "desalt": desalt}
+    chosen: dict[str, Any] = {option: value for option, value in given.items() if value}
     if not (target or update):
         raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
     if update and (target or chosen or to):
@@ -236,53 +238,66 @@ def new_dataset(
     say(f"reading {file}")
     if update:
         _next_version(file, name)
-        return
+    else:
+        _new_versions(file, target, chosen, name, to)
+
+
+def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to: Path | None) -> None:
+    """Write a dataset for each target in a table; say how it was read, and last what to expect and to do next."""
     from benchmark.data.author import write_dataset
     from benchmark.data.checks.health import examine
-    from benchmark.data.checks.health_text import expected_line, of_table
+    from benchmark.data.checks.health_text import expected_line
     from benchmark.data.describe import columns_of, describe_file, offers
 
-    targets = [target] if target in columns_of(file, sheet) else _listed(target)
-    every = [describe_file(file, target=one, **chosen) for one in targets]
-    first = every[0]
-    molecules = f"molecules in {first['smiles']!r}" if "smiles" in first else f"rows named by {first['id']!r}"
-    features = [*first["features"], *(f"categories of {column!r}" for column, *_ in first.get("one_hot", []))]
-    split = first["split"] + (" (id: a random test set; ood: other scaffolds)" if "scaffold" in first["split"] else "")
-    say(f"{first['rows']:,} rows; {molecules}; features {', '.join(features)}; split {split}")
-    noted: set[str] = set()
+    targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else _listed(target)
+    every = [describe_file(file, target=column, **chosen) for column in targets]
+    _say_columns(every[0])
+    notes: dict[str, None] = {}
     specs = []
     for described in every:
         say(f"  {_meaning(described)}")
-        path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
-        specs.append(load_spec(str(path)))
-        for line in described.get("notes", "").splitlines():
-            if line not in noted:
-                say(f"  {line}")
-        noted |= {*described.get("notes", "").splitlines()}
+        specs.append(load_spec(str(write_dataset(file, name, to, described, one_of_several=len(every) > 1))))
+        new = dict.fromkeys(line for line in described.get("notes", "").splitlines() if line not in notes)
+        for line in new:
+            say(f"  {line}")
+        notes |= new
     if not specs[0].smiles:
         from benchmark.data.rows import feature_columns
 
         say(f"  no column holds SMILES (--smiles COLUMN names one); features: {', '.join(feature_columns(specs[0]))}")
         if specs[0].ignore:
             say(f"  not features, because they hold no numbers or count the rows: {', '.join(specs[0].ignore)}")
-    for line in offers(file, first):
+    for line in offers(file, every[0]):
         say(f"  {line}")
     reports = [examine(spec, 99, expectation=True) for spec in specs]
     for spec, report in zip(specs, reports, strict=True):
-        for line in of_table(report, short=len(specs) > 1):
-            say(line)
-        if not spec.merge and any(repeat.conflict for repeat in report.repeats):
-            rule = "mean" if spec.task == "regression" else "majority"
-            say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
-        listed = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
-        if listed.is_file():
-            say(f"  the rows that are left out: {listed}")
-        say(f"  wrote {spec.path}")
+        _say_report(spec, report, short=len(specs) > 1)
     for report in reports:
         if line := expected_line(report, several=len(specs) > 1):
             say(line)
-    spelled = shlex.quote(",".join(spec.spelled for spec in specs))
-    say(f"next: churn run {spelled}")
+    say(f"next: churn run {shlex.quote(','.join(spec.spelled for spec in specs))}")
+
+
+def _say_columns(fields: dict[str, Any]) -> None:
+    molecules = f"molecules in {fields['smiles']!r}" if "smiles" in fields else f"rows named by {fields['id']!r}"
+    features = [*fields["features"], *(f"categories of {column!r}" for column, *_ in fields.get("one_hot", []))]
+    split = fields["split"]
+    split += " (id: a random test set; ood: other scaffolds)" if "scaffold" in split else ""
+    say(f"{fields['rows']:,} rows; {molecules}; features {', '.join(features)}; split {split}")
+
+
+def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
+    from benchmark.data.checks.health_text import of_table
+
+    for line in of_table(report, short):
+        say(line)
+    if not spec.merge and any(repeat.conflict for repeat in report.repeats):
+        rule = "mean" if spec.task == "regression" else "majority"
+        say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
+    excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
+    if excluded.is_file():
+        say(f"  the rows that are left out: {excluded}")
+    say(f"  wrote {spec.path}")
 
 
 def _meaning(fields: dict[str, Any]) -> str:
@@ -296,7 +311,7 @@ def _meaning(fields: dict[str, Any]) -> str:
 
 
 def _listed(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",") if one.strip()]
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _next_version(file: Path, name: str) -> None:

@@ -19,8 +19,6 @@ from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
 
 ENOUGH = 2 * 2**30
 """Free disk space for a few studies, in bytes."""
-FEW = 8
-"""Most datasets that have a line each, of those with nothing to mend."""
 EXTRAS = {"materials": "spglib", "vision": "datasets"}
 """Extras that datasets need, with a module that each installs."""
 
@@ -98,20 +96,19 @@ def _places() -> Iterator[Finding]:
 
 
 def _all_data(default_dataset: str) -> Iterator[Finding]:
-    """Yield what is found of each dataset's file; those that are here, or not here, in one line unless they are few."""
-    found: dict[str, list[Finding]] = {"ok": [], "note": []}
+    """Yield what is found of the default dataset and of faulty files; one line each for data here, and not here."""
+    here, absent = 0, 0
     for name in dataset_names():
         finding = _data(as_written(name), vital=name == default_dataset)
         if finding.state == "bad" or name == default_dataset:
             yield finding
         else:
-            found[finding.state].append(finding)
-    if len(found["ok"]) > FEW:
-        found["ok"] = [Finding("ok", f"data of {len(found['ok'])} other datasets: on this machine")]
-    if len(found["note"]) > FEW:
-        what = f"data of {len(found['note'])} datasets: not on this machine"
-        found["note"] = [Finding("note", what, "churn list --all says which, and how to get them")]
-    yield from (*found["ok"], *found["note"])
+            here, absent = here + (finding.state == "ok"), absent + (finding.state == "note")
+    if here:
+        yield Finding("ok", f"data of {here} other datasets: on this machine")
+    if absent:
+        remedy = "churn list --all says which, and how to get them"
+        yield Finding("note", f"data of {absent} datasets: not on this machine", remedy)
 
 
 def _data(spec: DatasetSpec, vital: bool) -> Finding:

@@ -14,9 +14,7 @@ OWN_METHODS = "erm,early_stopping,svm,multi_kernel,random_forest,extra_trees,gra
 """What a run on the user's own data compares: the reference, a network whose length of training is chosen, the methods
 with the least churn and the highest accuracy on the published board, and boosting."""
 PAIRWISE = ("svm", "multi_kernel")
-"""Those of them whose time and memory grow with the square of the rows."""
-MANY_ROWS = 10_000
-"""Rows of the table from which on these are left out."""
+"""Those of them whose time and memory grow with the square of the rows, left out where there are many."""
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
 console = Console(soft_wrap=True, highlight=False)

@@ -63,11 +63,11 @@ def _grid(
 def _own_methods(datasets: Sequence[str]) -> list[str]:
     """Return the methods for own data, without those that compare all pairs of many rows."""
     from benchmark.data.rows import load_rows
-    from benchmark.data.spec import load_spec
+    from benchmark.data.spec import MANY_ROWS, load_spec
 
     rows = max(len(load_rows(load_spec(name)).used) for name in datasets)
     names = options.OWN_METHODS.split(",")
-    if rows > options.MANY_ROWS:
+    if rows > MANY_ROWS:
         say(
             f"{', '.join(options.PAIRWISE)} are left out: they compare all pairs of {rows:,} rows; --method "
             f"{options.OWN_METHODS} trains them too"

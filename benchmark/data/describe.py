@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +20,7 @@ from benchmark.data import features, readers
 from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
+from benchmark.data.spec import MANY_ROWS
 from benchmark.data.splits import GIVEN, moments
 from benchmark.data.values import GROUPED, NUMBER, folded, is_missing, related, spelled
 from benchmark.errors import UserError, did_you_mean
@@ -48,7 +50,12 @@ UNIT = re.compile(
     r"(?:\^?-?\d)?)*"
 )
 """Units as after a number or alone in a column."""
-MERGES = ("mean", "majority", "drop")
+CHOICES = {
+    "task": ("classification", "regression"),
+    "merge": ("mean", "majority", "drop"),
+    "decimal": (",", "."),
+    "bounds": ("exclude", "exact"),
+}
 MOST_CLASSES = 10
 MOST_CATEGORIES = 100
 FEWEST_OF_CLASS = 10
@@ -81,93 +88,124 @@ def columns_of(file: Path, sheet: str = "") -> list[str]:
     return [name for name in table_of(file, sheet)[1].columns if name != LINE]
 
 
-def describe_file(
-    file: Path,
-    *,
-    target: str,
-    smiles: str = "",
-    id_column: str = "",
-    task: str = "",
-    split: str = "",
-    positive: str = "",
-    classes: Sequence[str] = (),
-    merge: str = "",
-    one_hot: Sequence[str] = (),
-    ignore_value: Sequence[str] = (),
-    decimal: str = "",
-    bounds: str = "",
-    log10: bool = False,
-    desalt: bool = False,
-    sheet: str = "",
-) -> dict[str, Any]:
-    """Return the TOML's fields for ``file``, inferring those not given; ``notes`` says how it was read, a line each.
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a user says of a table; what is empty is inferred. Raises UserError for a choice that there is not."""
 
-    Raises UserError naming row and column, and the option for what can be read in two ways.
+    target: str
+    smiles: str = ""
+    id_column: str = ""
+    task: str = ""
+    split: str = ""
+    positive: str = ""
+    classes: Sequence[str] = ()
+    merge: str = ""
+    one_hot: Sequence[str] = ()
+    ignore_value: Sequence[str] = ()
+    decimal: str = ""
+    bounds: str = ""
+    log10: bool = False
+    desalt: bool = False
+    sheet: str = ""
+    sample: str = ""
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if (given := getattr(self, name)) not in ("", *known):
+                raise did_you_mean(name if name == "task" else f"--{name}", given, list(known))
+        if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
+            raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are named."""
+        return [self.target, *filter(None, (self.smiles, self.id_column)), *self.one_hot]
+
+
+def describe_file(file: Path, **options: Any) -> dict[str, Any]:
+    """Return the TOML's fields for ``file``, inferring those that the ``Options`` leave open.
+
+    ``notes`` says how it was read, a line each. Raises UserError naming row and column, and the option for what can be
+    read in two ways.
     """
-    for option, given, known in (
-        ("task", task, ("classification", "regression")),
-        ("--merge", merge, MERGES),
-        ("--decimal", decimal, (",", ".")),
-        ("--bounds", bounds, ("exclude", "exact")),
-    ):
-        if given not in ("", *known):
-            raise did_you_mean(option, given, list(known))
-    content, table = table_of(file, sheet)
-    columns = columns_of(file, sheet)
-    named = [target, *filter(None, (smiles, id_column)), *one_hot]
-    for column in named:
+    given = Options(**options)
+    content, table = table_of(file, given.sheet)
+    columns = columns_of(file, given.sheet)
+    for column in given.columns:
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     notes: list[str] = list(table.attrs["notes"])
-    smiles = smiles or _smiles_column(table, [name for name in columns if name != target], notes)
-    for column in {*named, smiles} & {*table.attrs["repeated"]}:
+    smiles = given.smiles or _smiles_column(table, [name for name in columns if name != given.target], notes)
+    for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
         raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
     if smiles:
         _refuse_reactions(table, smiles, file.name)
-    reading = _Target(table, target, columns, file.name, notes)
-    found = reading.fields(task, positive, classes, ignore_value, decimal, bounds)
-    if log10 and found["task"] == "classification" and not found.get("positive", "").startswith(">= "):
-        raise UserError(f"{file.name}: --log10 needs a column of numbers, but {target!r} holds classes")
-    if not smiles and "decimal" not in found:  # of the features
-        for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
-            with suppress(UserError):
-                other = _Target(table, name, columns, file.name, notes)
-                if mark := other.decimal(other.texts):
-                    found["decimal"] = mark
-                    break
-    texts = set() if smiles else _not_numbers(table[columns], found)
-    id_column = id_column or (
-        _names(table, columns, {target, smiles}) if smiles else _id_column(table, columns, target, texts)
-    )
+    target = _Target(table, given.target, columns, file.name, notes)
+    meaning = target.fields(given.task, given.positive, given.classes, given.ignore_value, given.decimal, given.bounds)
+    if given.log10 and meaning["task"] == "classification" and not meaning.get("positive", "").startswith(">= "):
+        raise UserError(f"{file.name}: --log10 needs a column of numbers, but {given.target!r} holds classes")
+    roles = _of_molecules(table, columns, given, smiles) if smiles else _of_rows(table, columns, given, meaning, notes)
+    if meaning["task"] == "regression":
+        roles["recipe"] = {"standardise": True}  # its unit may be any
+        if not given.log10:
+            notes += _doubts_of_numbers(target.numbers, given.target)
+    notes += _mixed_units(table, columns, {given.target, smiles})
+    sample = {} if given.sample == "all" else {"sample": int(given.sample or MANY_ROWS)}
+    if len(table) <= sample.get("sample", len(table)):
+        sample = {}
+    elif not given.sample:
+        notes.append(
+            f"methods are compared on a random sample of {MANY_ROWS:,} of {len(table):,} rows, as their time grows "
+            "with the rows, of some with the square (--sample N, or all)"
+        )
+    categorical = [[name, *categories(table, name, file.name)] for name in given.one_hot]
     fields = {
         "title": file.name.partition(".")[0],
         "group": OWN,
         "source": f"file:{file.resolve()}",
         "sha256": hashlib.sha256(content).hexdigest(),
         "rows": len(table),
-        **({"sheet": sheet} if sheet else {}),
-        **({"smiles": smiles} if smiles else {}),
-        **({"id": id_column} if id_column else {}),
-        "target": target,
-        **found,
-        **({"log10": True} if log10 else {}),
-        **({"desalt": True} if desalt else {}),
-        **({"merge": merge} if merge else {}),
-        "features": ["morgan:2048:2"] if smiles else ["columns"],
-        **({"one_hot": [[name, *categories(table, name, file.name)] for name in one_hot]} if one_hot else {}),
-        "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
+        "sheet": given.sheet,
+        "target": given.target,
+        **meaning,
+        "log10": given.log10,
+        "desalt": given.desalt,
+        "merge": given.merge,
+        **sample,
+        "one_hot": categorical,
+        **roles,
+        "notes": "\n".join(notes),
     }
-    if not smiles:
-        numbered = [name for name in columns if name != id_column and _is_row_number(table[name], name)]
-        if numbered:
-            notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
-        fields["ignore"] = [c for c in columns if c in texts | {*numbered} and c not in {target, id_column, *one_hot}]
-    if found["task"] == "regression":
-        fields["recipe"] = {"standardise": True}  # its unit may be any
-        if not log10:
-            notes += _doubts_of_numbers(reading.numbers, target)
-    notes += _mixed_units(table, columns, {target, smiles})
-    return {**fields, **({"notes": "\n".join(notes)} if notes else {})}
+    return {name: value for name, value in fields.items() if value or name == "ignore"}
+
+
+def _of_molecules(table: pd.DataFrame, columns: Sequence[str], given: Options, smiles: str) -> dict[str, Any]:
+    """Return the fields of a table of molecules that say what its columns are."""
+    name = given.id_column or _names(table, columns, {given.target, smiles})
+    split = given.split or "scaffold:0.8"
+    return {"smiles": smiles, "id": name, "features": ["morgan:2048:2"], "split": split}
+
+
+def _of_rows(
+    table: pd.DataFrame, columns: Sequence[str], given: Options, meaning: dict[str, Any], notes: list[str]
+) -> dict[str, Any]:
+    """Return the fields of a table without molecules that say what its columns are; the mark of decimals goes to
+    ``meaning``, if the target says nothing of it."""
+    for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
+        if "decimal" in meaning:
+            break
+        with suppress(UserError):
+            other = _Target(table, name, columns, "", notes)
+            if mark := other.decimal(other.texts):
+                meaning["decimal"] = mark
+    texts = _not_numbers(table[columns], meaning)
+    name = given.id_column or _id_column(table, columns, given.target, texts)
+    numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
+    if numbered:
+        notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
+    used = {given.target, name, *given.one_hot}
+    ignored = [column for column in columns if column in texts | {*numbered} and column not in used]
+    return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 
 class _Target:

@@ -12,7 +12,7 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data.features import LARGEST, columns, featurise, varying
-from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns, parent, raw_table
+from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.values import legible, spelled
 from benchmark.errors import UserError
@@ -147,9 +147,9 @@ def _parsed(text: str) -> tuple[Chem.Mol | None, str]:
     """Return a molecule, or None and why the dataset would not have it either."""
     if not text:
         return None, f"column {SMILES!r}: expected a SMILES, found nothing"
-    longest, shown = 10 * MOST_ATOMS, repr(text if len(text) <= 80 else f"{text[:80]}…")
-    molecule = Chem.MolFromSmiles(text) if len(text) <= longest else None
-    if len(text) > longest or (molecule is not None and molecule.GetNumAtoms() > MOST_ATOMS):
-        most = f"at most {MOST_ATOMS} atoms and {longest:,} characters"
+    shown = repr(text if len(text) <= 80 else f"{text[:80]}…")
+    molecule, large = parsed(text)
+    if large:
+        most = f"at most {MOST_ATOMS} atoms and {LONGEST:,} characters"
         return None, f"column {SMILES!r}: expected a molecule of {most}, found {shown}"
     return molecule, "" if molecule is not None else f"column {SMILES!r}: RDKit cannot parse {shown}"

@@ -22,7 +22,19 @@ from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import program
 
-EXCLUDED = ("repeated", "no_smiles", "no_target", "unparsable", "too_large", "bound", "not_selected", "merged")
+EXCLUDED = (
+    *(
+        "repeated",
+        "no_smiles",
+        "no_target",
+        "unparsable",
+        "too_large",
+        "bound",
+        "not_selected",
+        "merged",
+        "not_sampled",
+    ),
+)
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {
     "source",
@@ -40,6 +52,7 @@ READ = {
     "limits",
     "log10",
     "merge",
+    "sample",
     "features",
     "ignore",
     "one_hot",
@@ -186,6 +199,13 @@ def parent(molecule: Chem.Mol) -> Chem.Mol:
         return rdMolStandardize.Uncharger().uncharge(largest.choose(molecule))
 
 
+def parsed(text: str) -> tuple[Chem.Mol | None, bool]:
+    """Return the molecule of a SMILES, None if RDKit cannot parse it or it is too large, and whether it is that."""
+    molecule = Chem.MolFromSmiles(text) if 0 < len(text) <= LONGEST else None
+    large = len(text) > LONGEST or (molecule is not None and molecule.GetNumAtoms() > MOST_ATOMS)
+    return (None if large else molecule), large
+
+
 def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataFrame:
     """Return ``smiles``, of which features are computed, ``canonical`` and ``scaffold`` (both empty for what cannot be
     parsed or is too large), and whether it is ``too_large``."""
@@ -204,9 +224,8 @@ def _parsed(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tuple[
     out = []
     with rdBase.BlockLogs():
         for text in smiles:
-            molecule = Chem.MolFromSmiles(text) if 0 < len(text) <= LONGEST else None
-            large = len(text) > LONGEST or (molecule is not None and molecule.GetNumAtoms() > MOST_ATOMS)
-            if molecule is None or large:
+            molecule, large = parsed(text)
+            if molecule is None:
                 out.append((text, "", "", large))
                 continue
             if desalt:
@@ -224,25 +243,27 @@ def _prepare(
     written, raw = raw, values.legible(raw, spec)
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
-    parsed = structures(smiles.tolist(), spec.split.startswith("scaffold"), spec.desalt).set_index(raw.index)
+    scaffolds = spec.split.startswith("scaffold")
+    parts = structures(smiles.tolist(), scaffolds and not spec.sample, spec.desalt).set_index(raw.index)
     groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
     names = raw[spec.id].str.strip() if spec.id else smiles
     table = pd.DataFrame(
         {
             "line": raw[LINE].astype(int),
             "name": raw[spec.id].str.strip() if spec.id else none,
-            **parsed[["smiles", "canonical", "scaffold"]],
+            **parts[["smiles", "canonical", "scaffold"]],
             "target": raw[spec.target].str.strip(),
             "part": raw[spec.split_column].str.strip() if spec.split_column else none,
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
             "no_target": values.is_missing(raw[spec.target], spec.missing),
-            "unparsable": (smiles != "") & (parsed["canonical"] == "") & ~parsed["too_large"],
-            "too_large": parsed["too_large"],
+            "unparsable": (smiles != "") & (parts["canonical"] == "") & ~parts["too_large"],
+            "too_large": parts["too_large"],
             "bound": values.undecided(written, raw, spec),
             "not_selected": values.excluded(raw, spec),
             "merged": False,
+            "not_sampled": False,
         }
     )
 
@@ -260,7 +281,14 @@ def _prepare(
     one_each = values.merged(table["target"], keys, remaining(), raw, spec)
     table["target"] = one_each["target"]
     table["merged"] |= one_each["merged"]
+    if spec.sample and (remaining().sum() > spec.sample):
+        table.loc[np.random.default_rng(0).permutation(np.flatnonzero(remaining()))[spec.sample :], "not_sampled"] = (
+            True
+        )
     table["used"] = remaining()
+    if spec.sample and scaffolds:
+        found = structures(table["smiles"][table["used"]].tolist(), True, False)
+        table.loc[table["used"], "scaffold"] = found["scaffold"].to_numpy()
     used = table["used"].to_numpy()
     if not used.any():
         what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"

@@ -28,6 +28,9 @@ BY_COLUMN = ("fold", "given", "group", "ood", "time")
 NOT_OF_MOLECULES = ("columns", "composition", "pixels", "smiles")
 """Features that are not numbers computed from a molecule."""
 
+MANY_ROWS = 10_000
+"""Rows of a user's table of which all are taken for a comparison of methods; of more, a random sample of so many."""
+
 PoolSize = Annotated[int, Field(ge=2)]
 
 
@@ -93,6 +96,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     limits: tuple[float, float] | None = None
     log10: bool = False
     merge: Literal["", "mean", "majority", "drop"] = ""
+    sample: PoolSize | None = None
     features: tuple[str, ...] = Field(min_length=1)
     ignore: tuple[str, ...] = ()
     one_hot: tuple[tuple[str, ...], ...] = ()

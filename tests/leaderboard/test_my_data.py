@@ -67,9 +67,8 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(
     my_data.answer(results, ["assays"])
     flips = my_data.own(dataset_of(results)).flips
     assert flips is not None
-    table, page = (tmp_path / "reports" / f"assays-svm-paper-flips.{suffix}" for suffix in ("csv", "html"))
+    table = tmp_path / "reports" / "assays-svm-paper-flips.csv"
     assert len(pd.read_csv(table)) == len(flips.table) > 0
-    assert "<html" in page.read_text()
     printed = capsys.readouterr().out
     assert f"The {len(flips.table)} of 200 that change: {table}" in printed
     assert printed.count("% of pairs") == min(my_data.FRONT, len(flips.table))

@@ -189,9 +189,9 @@ def examine(
 
 
 def left_out(table: pd.DataFrame) -> list[Left]:
-    """Return the rows of ``Rows.table`` that are not used, one entry for each reason."""
+    """Return the rows of ``Rows.table`` that cannot be used, one entry for each reason."""
     lines = []
-    for row in table[~table["used"]].to_dict("records"):
+    for row in table[~table["used"] & ~table["not_sampled"]].to_dict("records"):
         smiles = str(row["smiles"])
         for reason in REASONS:
             if row[reason]:
@@ -215,9 +215,9 @@ def _identity(rows: Rows, molecules: bool) -> list[str]:
 
 
 def _repeats(rows: Rows) -> Iterable[Repeat]:
-    used = rows.used
-    molecules = bool((used["smiles"] != "").any())
-    used = used.assign(key=_identity(rows, molecules))
+    molecules = bool((rows.used["smiles"] != "").any())
+    used = rows.table[rows.table["used"] | rows.table["not_sampled"]] if molecules else rows.used
+    used = used.assign(key=used["canonical"] if molecules else _identity(rows, molecules))
     for key, group in used[used["key"].duplicated(keep=False)].groupby("key", sort=False):
         targets = tuple(group["target"])
         numbers = pd.to_numeric(group["target"], errors="coerce")

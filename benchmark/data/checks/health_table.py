@@ -1,19 +1,13 @@
 """The health of many datasets as a table, with a line for each: ``datasets/health.csv`` has that of the suite."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
-from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.health import REASONS, Health
-from benchmark.data.spec import DatasetSpec
-from benchmark.files import shipped_datasets
 
-PARTS = ("train", "id", "ood")
-"""Parts of a split: the training pool and the test sets."""
 OF_TABLE = ("sd", "scaffolds", "similarity", "conflicts", "disagreement", "knn_churn")
 """Fields of ``Properties`` in the table; ``rows`` of the training pool are in it anyway."""
 SHARES = ("train_positive", "id_positive", "ood_positive", *OF_TABLE)
@@ -59,21 +53,3 @@ def table(reports: Iterable[Health]) -> pd.DataFrame:
 def to_csv(reports: Iterable[Health]) -> str:
     """Return ``table`` as CSV, its shares with five significant digits."""
     return table(reports).to_csv(index=False, float_format="%.5g", lineterminator="\n")
-
-
-@cache
-def listed() -> Mapping[str, Mapping[str, Any]]:
-    """Return the shipped table: figures by column for each dataset, without those that do not apply."""
-    found = pd.read_csv(shipped_datasets() / "health.csv", dtype=dict.fromkeys(COUNTS, "Int64"))
-    lines: Iterable[dict[Any, Any]] = (line.dropna().to_dict() for _, line in found.iterrows())
-    return {str(line.pop("dataset")): line for line in lines}
-
-
-def properties(spec: DatasetSpec) -> Properties | None:
-    """Return the properties of a dataset under the paper's split as the shipped table has them; None without them."""
-    line = listed().get(spec.name, {})
-    if "knn_churn" not in line:
-        return None
-    share = line.get("train_positive")
-    of: dict[str, Any] = {field: line.get(field) for field in OF_TABLE}
-    return Properties(spec.task, line["train"], None if share is None else min(share, 1 - share), **of)

@@ -41,13 +41,8 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
 
 def similarities(smiles: Sequence[str], others: Sequence[str]) -> np.ndarray:
     """Return the similarity (N, T) of N molecules to T others, in [0, 1]."""
-    from rdkit import Chem, DataStructs, rdBase
-    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+    from benchmark.data.checks.nearest import tanimoto  # RDKit
+    from benchmark.data.features import morgan
+    from benchmark.data.rows import Parsed
 
-    generator = GetMorganGenerator(2, fpSize=2048)
-    with rdBase.BlockLogs():
-        bits = {s: generator.GetFingerprint(Chem.MolFromSmiles(s)) for s in {*smiles, *others}}
-    of_others = [bits[s] for s in others]
-    return np.array([DataStructs.BulkTanimotoSimilarity(bits[s], of_others) for s in smiles]).reshape(
-        len(smiles), len(others)
-    )
+    return tanimoto(*(morgan(Parsed(texts), 2048, 2) for texts in (smiles, others)))

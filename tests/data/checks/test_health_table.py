@@ -48,16 +48,6 @@ def test_every_table_that_can_be_downloaded_has_a_line_that_agrees_with_its_toml
         assert line["train"] + line["id"] + (0 if pd.isna(line["ood"]) else line["ood"]) <= line["used"] <= line["rows"]
 
 
-def test_properties_come_back_from_the_table() -> None:
-    spec = load_spec("b3db_measured")
-    back, found = health_table.properties(spec), examine(spec, 99, expectation=True).properties
-    assert back is not None
-    assert found is not None
-    assert back.rows == found.rows
-    for field in ("minority", *health_table.OF_TABLE):
-        assert getattr(back, field) == (getattr(found, field) and pytest.approx(getattr(found, field), rel=1e-3)), field
-
-
 def test_a_table_of_several_datasets_is_written(tmp_path: Path) -> None:
     out = tmp_path / "health.csv"
     result = CliRunner().invoke(app, ["health", *BEHIND_PACKAGE, "--csv", str(out)])
