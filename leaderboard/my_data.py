@@ -85,7 +85,9 @@ def flips(cell: Cell, p: Predictions, names: Sequence[str], erm: Predictions | N
     rows = rank(fragility, margin)
     rows = rows[fragility[rows] > 0]
     runs = Runs.of(p.values, p.y, p.ids)
-    table = tabulate(replace(runs, classes=tuple(names)[: p.values.shape[2]]) if classes else runs, fragility, margin, rows)
+    table = tabulate(
+        replace(runs, classes=tuple(names)[: p.values.shape[2]]) if classes else runs, fragility, margin, rows
+    )
     if erm is not None:
         table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm)[rows])
     return Flips(cell, p, erm, table)
