@@ -45,7 +45,7 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
             values |= my_data.listed(flips, names, drawn) | {"beside": beside.name}
     titles = [entry.title for entry in dataset.entries]
     reference = next((entry.title for entry in dataset.entries if entry.method == REFERENCE), titles[0])
-    figure = pareto(board(dataset, "id", "both"), dataset.task, "", styles(titles, reference), reference)
+    figure = pareto(board(dataset, "id", "both"), "", styles(titles, reference), reference)
     health = of_table(examine(load_spec(dataset.name), cell.key.canonical_seed))
     page = my_data.place(cell, "report.html")
     more = {"figure": figure, "health": health, "date": date.today().isoformat(), "to_html": to_html}

@@ -12,7 +12,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from benchmark import registry
+from benchmark.errors import UserError
 from benchmark.files import CHECKOUT, published_results
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
@@ -29,10 +30,9 @@ from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
 from benchmark.study.selection import TOLERANCES
-from benchmark.train import bootstrap, sample_for
+from benchmark.train import Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
-from leaderboard.tables.builders.footprint import footprint
+from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sample, Sampling, Task
 
 REMEDIES: Mapping[str, Sequence[str]] = {
     "Reference and ensembles": (
@@ -276,11 +276,63 @@ def typical_seed(problem: Problem) -> int:
     return min(range(1, 101), key=distance)
 
 
+class Footprint(NamedTuple):
+    """Passes of one network and one batch per training step, and the networks and passes that a prediction takes."""
+
+    forwards: int
+    backwards: int
+    networks: int
+    passes: int
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """Networks that are only counted."""
+
+    rows: np.ndarray
+    passes: int = 1
+
+
+@dataclass(frozen=True)
+class Counted(NetworkLearner):
+    """Networks that are not trained, with their numbers and whether a loss couples them."""
+
+    trained: list[tuple[int, bool]] = field(default_factory=list)
+
+    def train(self, sample: Sample, rows: Any, *, loss: Any = None, step: Any = None, **others: Any) -> Any:
+        if step is not None:
+            raise ValueError("nobody counts the passes of a method's own step")
+        self.trained.append((len(rows), loss is not None))
+        return Untrained(np.asarray(rows))
+
+
+def footprint(cls: type[Part]) -> Footprint | None:
+    """Return the counts of a method with its defaults (paper, compute appendix); coupled networks share one backward
+    pass. None if it takes its own steps, or deploys anything but networks that it trains.
+    """
+    if issubclass(cls, NetworkLearner):
+        return Footprint(1, 1, 1, 1)
+    rows = np.arange(16)  # enough to divide them
+    y, n_outputs = (rows % 2, 2) if cls.tasks[0] == "classification" else (np.zeros(16), 1)
+    x = np.zeros((16, 1), dtype=np.float32)
+    counted = Counted()
+    try:
+        remedy = pipeline(cls, cls.tasks[0]).head
+        model: Any = remedy.fit(Sample(1, PAPER, cls.tasks[0], n_outputs, x, y, np.full(16, ""), rows, rows), counted)
+    except (TypeError, ValueError, AttributeError, UserError):
+        return None
+    if cls.builds_on or not all(isinstance(one, Untrained) for one in (model.parts if type(model) is Mean else [model])):
+        return None
+    n = sum(k for k, _ in counted.trained)
+    coupled = any(coupled and k > 1 for k, coupled in counted.trained)
+    return Footprint(*((n**2, 1) if coupled else (n, n)), n, n * getattr(model, "passes", 1))
+
+
 def cost(cls: type[Part]) -> str:
     """Return how many networks are trained and asked, from the docstring or from the description of training."""
     if text := about(cls.name).labelled.get("Cost"):
         return capital(text)
-    count = footprint(cls.name, pipeline(cls, cls.tasks[0]).head.params, cls.tasks[0])
+    count = footprint(cls)
     if count is None:
         raise ValueError(f"{sys.modules[cls.__module__].__file__}: the docstring needs a paragraph 'Cost: …'")
     passes = [counted(count.forwards, "forward pass"), counted(count.backwards, "backward pass")]

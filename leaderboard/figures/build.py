@@ -1,9 +1,8 @@
 """All figures of the site, drawn from results."""
 
-import base64
-import json
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 
 from joblib import hash
@@ -16,7 +15,7 @@ from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing, Figure
-from leaderboard.figures.forest import forests
+from leaderboard.figures.forest import forest
 from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
@@ -30,7 +29,7 @@ Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
     """Return the figures in order, taken from the cache or drawn by other processes, which start at once."""
     contents = made(Job(_name(drawing), _drawn, (drawing,)) for drawing in drawings)
-    return (figure for content in contents if (figure := _decode(content)) is not None)
+    return (figure for content in contents if (figure := pickle.loads(content)) is not None)
 
 
 def draw(drawing: Drawing) -> Figure | None:
@@ -40,7 +39,7 @@ def draw(drawing: Drawing) -> Figure | None:
 
 
 def _drawn(drawing: Drawing) -> bytes:
-    return _encode(draw(drawing))
+    return pickle.dumps(draw(drawing))
 
 
 def _name(drawing: Drawing) -> str:
@@ -52,18 +51,8 @@ def _name(drawing: Drawing) -> str:
             program("benchmark", "leaderboard"),
             hash(drawing.given),
         ],
-        ".json",
+        ".pickle",
     )
-
-
-def _encode(figure: Figure | None) -> bytes:
-    fields = figure and {**asdict(figure), "pdf": base64.b64encode(figure.pdf).decode()}
-    return json.dumps(fields).encode()
-
-
-def _decode(content: bytes) -> Figure | None:
-    fields = json.loads(content)
-    return fields and Figure(**{**fields, "pdf": base64.b64decode(fields["pdf"])})
 
 
 SHOWN = ("accuracy", "mae", "churn", "delta_churn", "matched_accuracy", "matched_churn", ORDER["regression"].key)
@@ -77,7 +66,7 @@ def _shown(board: Board) -> Board:
         estimates = {key: row.estimates[key] for key in SHOWN if key in row.estimates}
         return replace(row, estimates=estimates, differs=(), commands=())
 
-    return replace(board, columns=(), rows=tuple(map(bare, board.rows)), notes=())
+    return replace(board, rows=tuple(map(bare, board.rows)), notes=())
 
 
 def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
@@ -113,17 +102,16 @@ def of_results(
     for dataset in results.datasets:
         on = board_of[dataset.name]
         of_board = {title: method_styles[title] for title in sorted({reference, *(row.title for row in on.rows)})}
-        yield Drawing(pareto.pareto, (on, dataset.task, dataset.unit, of_board, reference))
+        yield Drawing(pareto.pareto, (on, dataset.unit, of_board, reference))
         if dataset.name in curves:
             yield Drawing(triage.triage, (dataset.name, curves[dataset.name]))
         if dataset.name in contrasts:
             yield Drawing(heat_map, (contrasts[dataset.name],))
-    yield from forests(results, board_of, method_styles, compared)
+    if headline := [board_of[d.name] for d in results.headline()]:
+        yield Drawing(forest, (headline, method_styles, compared))
     if summary := first(results):
         on_boards = [board_of[dataset.name] for dataset in summary.datasets]
         yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, method_styles, reference))
-        n = summary.ranking.n if summary.ranking else len(summary.datasets)
-        yield Drawing(ranks.rank_intervals, (summary.by_rank, n, method_styles))
         if summary.ranking:
             yield Drawing(ranks.critical_difference, (summary.ranking, method_styles))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate
-from benchmark.types import Task
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
@@ -52,9 +51,9 @@ def front(points: Sequence[Point], better: int) -> list[Point]:
     return best
 
 
-def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
+def pareto(board: Board, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
     """Draw the methods on one dataset; None if fewer than two have both numbers."""
-    regression = task == "regression"
+    task, regression = board.task, board.task == "regression"
     unit = unit or "target units"
     scale = Scale(f"MAE ({unit})", "1 − ICC", -1, 1) if regression else MATCHED
     points = []

@@ -16,11 +16,6 @@ HOLLOW = (
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 
-def row_of(board: Board, method: str) -> BoardRow | None:
-    """Return the row of a method, if the board has it."""
-    return next((row for row in board.rows if row.title == method), None)
-
-
 def estimate_of(row: BoardRow | None, key: str) -> Estimate | None:
     """Return the estimate called ``key``, or None if there is no number to draw."""
     estimate = row.estimates.get(key) if row else None

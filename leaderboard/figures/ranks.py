@@ -1,15 +1,13 @@
-"""Ranks over datasets: the critical-difference diagram and mean ranks with intervals."""
+"""Ranks over datasets: the critical-difference diagram."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.parts import whiskers
-from leaderboard.figures.style import COLUMN, INK, PAGE, Style, axes, finish, sheet
+from leaderboard.figures.style import INK, PAGE, Style, axes, finish, sheet
 from leaderboard.stats.ranks import Ranking
-from leaderboard.tables.summary import SummaryRow
 
 MOST = 24
 """Maximum number of methods in a readable diagram."""
@@ -68,37 +66,4 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         f"p = {ranking.p:.1g}.",
         alt=f"Critical-difference diagram of {k} methods over {ranking.n} datasets, mean ranks: {listed}. "
         f"Critical difference {cd:.2f}.",
-    )
-
-
-def rank_intervals(rows: Sequence[SummaryRow], n: int, styles: Mapping[str, Style]) -> Figure | None:
-    """Draw each ranked method's mean rank over ``n`` datasets with its interval; None for fewer than two."""
-    ranked = [(row, row.rank) for row in rows if row.rank is not None and not np.isnan(row.rank.value)]
-    if len(ranked) < 2:
-        return None
-    top = ranked[:MOST]
-    on = sheet(COLUMN, 0.42 + 0.17 * len(top))
-    ax = axes(on, 1.35, 0.35, 0.05, 0.37)
-    beside: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
-    for y, (row, rank) in enumerate(top):
-        style = styles.get(row.title, Style(INK, "o"))
-        whiskers(ax, rank, y, style, hollow=bool(row.marks))
-        ax.annotate(f"{rank.value:.2f}", (1, y), (3, 0), fontsize=7, **beside)
-    ax.set(xlim=(0.8, len(ranked) + 0.2), ylim=(len(top) - 0.5, -0.5))
-    ax.set_yticks(range(len(top)), [row.title for row, _ in top])
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.set_xticks(range(1, len(ranked) + 1, 1 + len(ranked) // 10))
-    ax.grid(axis="x")
-    ax.set_xlabel(f"Mean rank by churn, {n} datasets")
-    best, worst = top[0], top[-1]
-    more = f" The best {len(top)} of {len(ranked)} methods." if len(top) < len(ranked) else ""
-    return finish(
-        on,
-        key="ranks",
-        title="Mean ranks with intervals",
-        caption=f"Mean rank by churn over {n} headline datasets ({FAMILIES}); 1 is the lowest churn. Bars: 95 % "
-        f"intervals from resampling retrainings on the same datasets.{more} Hollow: marked † or †? on a dataset.",
-        alt=f"Mean ranks by churn of {len(top)} methods, from {best[0].title} with {best[1].value:.2f} "
-        f"[{best[1].low:.2f}, {best[1].high:.2f}] to {worst[0].title} with {worst[1].value:.2f}.",
     )

@@ -8,7 +8,7 @@ import numpy as np
 from benchmark.measure.basics import LOST, predicted_class
 from benchmark.measure.catalogue import MAE, ORDER, QUALITY
 from benchmark.measure.intervals import Estimate, IntervalKind, described, jackknife
-from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
+from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
 from leaderboard.tables.table import Table, Value
@@ -66,11 +66,15 @@ class Board:
     dataset: str
     title: str
     evalset: str
-    columns: tuple[Column, ...]
+    task: Task
     rows: tuple[BoardRow, ...]
     notes: tuple[str, ...]
     kind: IntervalKind = "runs"
     sampling: Sampling = PAPER
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return columns_of(self.task, self.sampling)
 
 
 def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
@@ -84,11 +88,6 @@ def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") ->
     It is computed once for a dataset.
     """
     return dataset.once(("board", evalset, kind), lambda: _board(dataset, evalset, kind))
-
-
-def keep_board(dataset: Dataset, board: Board) -> None:
-    """Make ``board`` the one that is returned for ``dataset``, its test set and its kind of intervals."""
-    dataset.computed["board", board.evalset, board.kind] = board
 
 
 def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
@@ -110,16 +109,17 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
             "columns each method's own."
         )
     notes += [f"{UNLIKE} {row.title}: {'; '.join(row.differs)}." for row in rows if row.differs]
-    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind, dataset.sampling)
+    return Board(dataset.name, dataset.title, evalset, dataset.task, tuple(rows), tuple(notes), kind, dataset.sampling)
 
 
 def to_table(board: Board) -> Table:
     """Return the board as a table with a row per method, marking the best unmarked method of each column."""
-    best = {column.key: _best(board, column) for column in board.columns}
+    columns = board.columns
+    best = {column.key: _best(board, column) for column in columns}
     rows: list[tuple[str | Value, ...]] = []
     for row in board.rows:
         values = []
-        for column in board.columns:
+        for column in columns:
             value = column.show(row.estimates[column.key], row.differs)
             values.append(value.but(mark="best") if not row.marks and value.number == best[column.key] else value)
         fewest, most = row.n_seeds
@@ -131,7 +131,7 @@ def to_table(board: Board) -> Table:
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
         caption="Mean over retrainings or pairs of retrainings, and over splits; Δ is the difference from ERM on the "
         f"same samples. {described(board.kind, board.sampling)}",
-        header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
+        header=("Method", *(column.title for column in columns), "Splits", "Retrainings"),
         rows=tuple(rows),
         notes=(*board.notes, *meanings(flags)),
         datasets=(board.dataset,),

@@ -252,10 +252,9 @@ TABLES = (
     TableEntry(
         "compute",
         "Compute",
-        "Forward and backward passes of one network and batch per training step (coupled networks share one backward "
-        "pass), networks and forward passes per prediction, and CPU time of a retraining in multiples of ERM's: mean "
-        "(datasets with the same molecules count once) and range over datasets.",
-        comparisons.footprints,
+        "CPU time of a retraining in multiples of ERM's: mean (datasets with the same molecules count once) and range "
+        "over datasets.",
+        comparisons.compute_times,
         intervals=False,
     ),
 )

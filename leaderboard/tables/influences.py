@@ -24,11 +24,6 @@ def influences(dataset: Dataset) -> Influences:
     return dataset.once("influences", lambda: _influences(dataset))
 
 
-def keep_influences(dataset: Dataset, influences: Influences) -> None:
-    """Make ``influences`` those that are returned for ``dataset``."""
-    dataset.computed["influences"] = influences
-
-
 def _influences(dataset: Dataset) -> Influences:
     return {
         measure.key: {e.title: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}

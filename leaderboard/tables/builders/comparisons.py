@@ -1,6 +1,5 @@
 """Builders of tables with several measures per dataset or method: triage, changes, regression and compute."""
 
-from dataclasses import astuple
 from itertools import groupby
 
 import numpy as np
@@ -8,7 +7,6 @@ import numpy as np
 from benchmark.measure.intervals import IntervalKind
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables.boards import board
-from leaderboard.tables.builders.footprint import footprint
 from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import compute, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
@@ -82,14 +80,11 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets))) if rows else None
 
 
-def footprints(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row for each method: its computational footprint and its CPU time in multiples of ERM's."""
+def compute_times(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row for each method: its CPU time in multiples of ERM's."""
     rows: list[tuple[TableCell, ...]] = []
     for title in results.methods():
         entries = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
-        dataset, entry = entries[0]
-        key = next(iter(entry.cells.values())).key
-        counts = footprint(key.method, key.params, dataset.task, key.learner)
         measured = [(d, estimate.value) for d, e in entries if (estimate := compute(pairs_of(d, e))) is not None]
         time = Value(MISSING)
         if measured:
@@ -97,7 +92,5 @@ def footprints(results: Results, kind: IntervalKind) -> Body | None:
             mean = float(unit_weights(datasets) @ ratios)
             spread = f" ({spelled(min(ratios))} to {spelled(max(ratios))})" if max(ratios) > min(ratios) else ""
             time = Value(spelled(mean) + spread, mean)
-        rows.append((title, *(plain(count, 0) for count in (astuple(counts) if counts else (None,) * 4)), time))
-    header = ("Method", "Forwards", "Backwards", "Networks", "Passes", "CPU time (× ERM)")
-    over = (("", 1), ("Per training step", 2), ("Per prediction", 2), ("Measured", 1))
-    return Body(header, tuple(rows), results.datasets, (), over) if rows else None
+        rows.append((title, time))
+    return Body(("Method", "CPU time (× ERM)"), tuple(rows), results.datasets) if rows else None

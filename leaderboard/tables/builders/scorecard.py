@@ -45,11 +45,6 @@ def card(dataset: Dataset, kind: IntervalKind = "runs") -> Card:
     return dataset.once(("card", kind), lambda: _card(dataset, kind))
 
 
-def keep_card(dataset: Dataset, kind: IntervalKind, card: Card) -> None:
-    """Make ``card`` the one that is returned for ``dataset`` and a kind of intervals."""
-    dataset.computed["card", kind] = card
-
-
 def _card(dataset: Dataset, kind: IntervalKind) -> Card:
     shown = [measure for part in SCORECARD[dataset.task].values() for measure in part]
     changes = FLIPS if dataset.task == "classification" else {}

@@ -92,9 +92,7 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
     single = {f.key for f in figures if f.dataset}
     assert {f.key for f in figures} - single == {
         "forest",
-        "forest-regression",
         "pareto",
-        "ranks",
         "critical-difference",
         "triage",
     }
@@ -124,7 +122,7 @@ def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():
     alone = [one for one in made_up() if one.title == "ERM"]
     assert {f.key for f in build(collect(alone))} == {"triage", "triage-one", "triage-two"}
     without = [one for one in made_up() if one.title != "ERM" and one.key.dataset == "one"]
-    assert {f.key for f in build(collect(without))} == {"pareto-one", "ranks"}
+    assert {f.key for f in build(collect(without))} == {"pareto-one"}
 
 
 def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):
