@@ -106,6 +106,10 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def take(self, rows: Any) -> Examples:
+        """Return some of the rows, by their positions."""
+        return Examples(self.x[rows], self.y[rows], self.ids[rows], self.smiles[rows])
+
     @property
     def inputs(self) -> Inputs:
         """The rows without their labels."""

@@ -12,12 +12,13 @@ import numpy as np
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
+from benchmark.measure.intervals import jackknife
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.study.context import Cells, Context, GridStudy, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.selection import loss
-from benchmark.study.text import mean, over, student
+from benchmark.study.text import mean, over
 from benchmark.types import Sampling, Task
 
 METHODS: dict[Task, str] = {
@@ -156,5 +157,5 @@ def _measured(cells: Sequence[Cell]) -> np.ndarray:
 
 def dominates(ours: ByFamily, theirs: ByFamily) -> bool:
     """Say whether we are shown to have a lower churn or loss than they, and have neither higher on average."""
-    changes = [student(ours.churn - theirs.churn), student(ours.loss - theirs.loss)]
+    changes = [jackknife([ours.churn - theirs.churn]), jackknife([ours.loss - theirs.loss])]
     return all(change.value <= 0 for change in changes) and any(change.high < 0 for change in changes)

@@ -15,14 +15,15 @@ import numpy as np
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.intervals import jackknife
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.study.context import Context, Trainer, classifications, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
-from benchmark.study.text import percent, student
+from benchmark.study.text import percent
 from benchmark.train import generator
-from benchmark.types import Examples, Problem
+from benchmark.types import Problem
 
 WORLDS = ("real", "without noise", "drawn anew")
 """Labels of the training pool: as measured, the teacher's classes, and drawn with the teacher's probabilities."""
@@ -91,7 +92,7 @@ class LabelFloor:
 
 def _sentence(shown: str, gone: np.ndarray, kept: np.ndarray) -> str:
     """Say what part of churn goes with the noise, over families (F,), and how real the drawn labels are."""
-    part, real = student(gone), student(kept)
+    part, real = jackknife([gone]), jackknife([kept])
     ends = "" if np.isnan(part.low) else f" [{100 * part.low:.0f}, {100 * part.high:.0f}]"
     of_real = "" if np.isnan(real.low) else f" [{real.low:.2f}, {real.high:.2f}]"
     scope = f"mean over {len(gone)} families" if len(gone) > 1 else "one family"
@@ -136,11 +137,7 @@ def out_of_fold(problem: Problem, teacher: Pipeline, fold: int) -> np.ndarray:
     """Return the probabilities of class 1 that ``teacher`` predicts for a fold after training on the others."""
     held_out, pool = _held_out(problem, fold), problem.train
     rest = np.setdiff1d(np.arange(len(pool)), held_out)
-
-    def take(rows: np.ndarray) -> Examples:
-        return Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-
-    inside = replace(problem, train=take(rest), evals={"id": take(held_out)})
+    inside = replace(problem, train=pool.take(rest), evals={"id": pool.take(held_out)})
     return np.asarray(retrain(teacher, inside, (1,), "update")["id"].values[0, :, 1])
 
 

@@ -26,7 +26,7 @@ from benchmark.study.context import Context, Trainer, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import over, percent
 from benchmark.train import generator
-from benchmark.types import Examples, Problem
+from benchmark.types import Problem
 
 PARTS = (4, 2, 1)
 """The number of rows of the pool is divided by these before the rows are shared out between two models."""
@@ -186,9 +186,8 @@ def between(problem: Problem, method: Pipeline, part: int, halving: int) -> tupl
     """
     pool = problem.train
     drawn = np.sort(generator("halving", halving, 1).permutation(len(pool))[: len(pool) // part])
-    some = Examples(pool.x[drawn], pool.y[drawn], pool.ids[drawn], pool.smiles[drawn])
     try:
-        p = retrain(method, replace(problem, train=some), (2 * halving - 1, 2 * halving), "halves")["id"]
+        p = retrain(method, replace(problem, train=pool.take(drawn)), (2 * halving - 1, 2 * halving), "halves")["id"]
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[-1]
         raise UserError(f"{problem.name}: {method.name} failed with {len(drawn) // 2} rows: {reason}") from error

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
+from benchmark.measure.intervals import Estimate
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.study.context import Context, GridStudy, classifications, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
-from benchmark.study.text import Change, change, over
+from benchmark.study.text import change, in_points, over
 from benchmark.types import Sampling
 
 OWN = "own"
@@ -104,7 +105,7 @@ def _spelled(representation: str) -> str:
     return representation.replace(".", ":").replace("+", " + ")
 
 
-Pair = tuple[Change, ...]
+Pair = tuple[Estimate, ...]
 """The changes of churn and of accuracy."""
 
 
@@ -113,7 +114,7 @@ def _sentence(title: str, scope: str, found: Mapping[str, Pair]) -> str:
     kinds: dict[str, list[str]] = {"falls with": [], "rises with": [], "is not shown to change with": []}
     for representation, (churn, accuracy) in found.items():
         kind = "falls with" if churn.high < 0 else "rises with" if churn.low > 0 else "is not shown to change with"
-        kinds[kind].append(f"{_spelled(representation)} ({churn}; accuracy {accuracy})")
+        kinds[kind].append(f"{_spelled(representation)} ({in_points(churn)}; accuracy {in_points(accuracy)})")
     said = "; it ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
     return f"{title}, {scope}, against the dataset's own features: churn {said}."
 

@@ -20,13 +20,14 @@ from pydantic import Field
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.intervals import jackknife
 from benchmark.measure.updates import by_pair, changes, paired
 from benchmark.registry import make_method
 from benchmark.settings import lone_halves
 from benchmark.store.cell import Cell
 from benchmark.study.context import Context, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
-from benchmark.study.text import percent, student
+from benchmark.study.text import in_points, percent
 from benchmark.types import REFERENCE, Task
 
 METHODS = "average_incumbent anchor distilled_incumbent rcp_anchor focal_distillation bagging extended_bagging svm"
@@ -39,8 +40,6 @@ class Outcome(NamedTuple):
 
     quality: np.ndarray
     """Accuracy or MAE of the new models."""
-    gain: np.ndarray
-    """How much more accurate the new models are than the old ones: accuracy, or MAE with the opposite sign."""
     flips: np.ndarray
     chance: np.ndarray
     good: np.ndarray
@@ -195,7 +194,7 @@ def _sentences(task: Task, found: Found) -> list[str]:
     """Say how much an update changes, what part is chance, and which methods reduce bad flips."""
     scope, _, of = _scopes(found)[0]
     erm = next(iter(of.values()))
-    said = student(erm.flips - erm.chance)
+    said = in_points(jackknife([erm.flips - erm.chance]))
     where = scope.replace("mean of", "Mean of") if len(found) > 1 else scope
     answer = [
         f"{where}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test predictions; "
@@ -204,11 +203,15 @@ def _sentences(task: Task, found: Found) -> list[str]:
     ]
     fewer = []
     for title, one in of.items():
-        less = student(one.bad - erm.bad)
+        less = jackknife([one.bad - erm.bad])
         if one is not erm and less.high < 0:
-            worse = student(one.quality - erm.quality)
-            quality = f"accuracy {worse}" if task == "classification" else f"MAE {worse.value:+.3f}".replace("-", "−")
-            fewer.append(f"{title} ({less}; {quality})")
+            worse = jackknife([one.quality - erm.quality])
+            quality = (
+                f"accuracy {in_points(worse)}"
+                if task == "classification"
+                else f"MAE {worse.value:+.3f}".replace("-", "−")
+            )
+            fewer.append(f"{title} ({in_points(less)}; {quality})")
     if fewer:
         answer.append(f"Bad flips are shown to be fewer than with ERM trained anew with {'; '.join(fewer)}.")
     else:
@@ -232,8 +235,6 @@ def outcome(updates: Sequence[tuple[Cell, Cell]], task: Task, tolerance: float, 
         both = (before.values, after.values) if same_seed else paired(before, after)
         said = changes(*both, after.y, task, tolerance)
         chance = changes(*paired(before, before), before.y, task, tolerance)
-        quality, was = (QUALITY[task].of_runs(p) for p in (after, before))
-        gain = (quality - was) * (1 if task == "classification" else -1)
-        parts = quality, gain, said.flips, chance.flips, said.good, said.bad, said.turnover
+        parts = QUALITY[task].of_runs(after), said.flips, chance.flips, said.good, said.bad, said.turnover
         rows.append([by_pair(values) for values in parts])
     return Outcome(*np.mean(rows, axis=0))

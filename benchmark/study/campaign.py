@@ -13,7 +13,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.study.context import Content, Trainer
 from benchmark.study.report import Sampled
 from benchmark.train import sample_for
-from benchmark.types import MLP, PAPER, Examples, Problem, Recipe
+from benchmark.types import MLP, PAPER, Problem, Recipe
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
 """The authors' settings in the loop, for all datasets."""
@@ -24,8 +24,7 @@ def trajectory(problem: Problem, method: Pipeline, k: int, initial: np.ndarray, 
     pool, rows = problem.train, initial.tolist()
     for t in range(1, budget + 1):
         seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(pool)), rows)
-        labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        model: Any = method.fit(sample_for(replace(problem, train=labelled), PAPER, seed)[0])
+        model: Any = method.fit(sample_for(replace(problem, train=pool.take(rows)), PAPER, seed)[0])
         asked = pool.inputs[rest]
         predicted = model.each(asked).mean(axis=0) if hasattr(model, "each") else model.predict(asked)
         rows.append(int(rest[predicted[:, 0].argmax()]))

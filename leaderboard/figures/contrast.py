@@ -12,7 +12,7 @@ from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import estimate_of
 from leaderboard.figures.style import PAGE, Axes, Sheet, axes, finish, sheet
-from leaderboard.read.results import Dataset, Entry
+from leaderboard.read.results import Dataset
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
 
@@ -58,13 +58,7 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     shared = sorted(set(entry.cells) & set(dataset.reference.cells)) if entry else []
     if entry is None or not shared:
         return None
-    return contrast_of(dataset, entry, SPLIT if SPLIT in shared else shared[0])
-
-
-def contrast_of(dataset: Dataset, entry: Entry, split: int) -> Contrast | None:
-    """Return ERM and a method on a split that both have; None unless a classification has both, twice run."""
-    if dataset.task != "classification" or dataset.reference is None:
-        return None
+    split = SPLIT if SPLIT in shared else shared[0]
     erm, other = dataset.reference.cells[split], entry.cells[split]
     both = [common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm))]
     ids, y = both[0].ids, both[0].y

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
 
 from benchmark.errors import UserError
-from benchmark.files import kept, named, program
+from benchmark.files import named, program
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
 from leaderboard.figures import molecules
+from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
@@ -121,26 +121,19 @@ def drawings(smiles: Mapping[str, str]) -> dict[str, str]:
     """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
     from rdkit import rdBase  # imported only for drawing
 
-    name = named(
-        "drawings", [rdBase.rdkitVersion, program("leaderboard.figures"), WIDTH, HEIGHT, dict(smiles)], ".json"
-    )
-
-    def make() -> tuple[bytes]:
-        texts = list(smiles.items())
-        parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-        drawn = Parallel(cpu_count() if len(parts) > 2 else 1)(delayed(_draw)(part) for part in parts)
-        return (json.dumps([drawing for part in drawn for drawing in part]).encode(),)
-
-    (content,) = kept((name,), make)
-    return dict(json.loads(content))
+    texts = list(smiles.items())
+    parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
+    recipe = [rdBase.rdkitVersion, program("leaderboard.figures"), WIDTH, HEIGHT]
+    jobs = (Job(named("drawings", [*recipe, part], ".json"), _draw, (part,)) for part in parts)
+    return {i: drawing for content in made(jobs) for i, drawing in json.loads(content)}
 
 
-def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _draw(smiles: Sequence[tuple[str, str]]) -> bytes:
     drawings = []
     for i, text in smiles:
         with suppress(UserError):
             drawings.append((i, molecules.draw(text, WIDTH, HEIGHT)))
-    return drawings
+    return json.dumps(drawings).encode()
 
 
 def script(name: str, content: object) -> str:

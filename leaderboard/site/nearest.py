@@ -1,15 +1,16 @@
 """The data of the view of one molecule: its nearest training rows, and those that its flips depend on."""
 
 import hashlib
-import io
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmark.data.checks.neighbours import similarities
-from benchmark.files import kept, named, program
+from benchmark.files import named, program
 from benchmark.store.cell import Record
+from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset
 from leaderboard.read.structures import Molecules
 
@@ -63,18 +64,16 @@ def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray
     from rdkit import rdBase  # what reads results starts without it
 
     texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
-    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".npy")
+    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".pickle")
+    (content,) = made([Job(name, _nearest, (rows, tests))])
+    order, values = pickle.loads(content)
+    return order, values
 
-    def make() -> tuple[bytes]:
-        similarity = similarities(tests.tolist(), rows.tolist())
-        order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEAREST]
-        file = io.BytesIO()
-        np.save(file, np.stack([order, np.take_along_axis(similarity, order, axis=1).round(2)]))
-        return (file.getvalue(),)
 
-    (stored,) = kept((name,), make)
-    order, values = np.load(io.BytesIO(stored))
-    return order.astype(int), values
+def _nearest(rows: np.ndarray, tests: np.ndarray) -> bytes:
+    similarity = similarities(tests.tolist(), rows.tolist())
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEAREST]
+    return pickle.dumps((order, np.take_along_axis(similarity, order, axis=1).round(2)))
 
 
 def _similarity(molecules: Molecules | None, test: str, row: str) -> float | None:

@@ -21,12 +21,11 @@ class Ranking:
     ``mean_ranks`` (M,); ``chi2`` and ``p`` of Friedman's test, corrected for ties; ``critical_difference`` of mean
     ranks at 0.05 after Nemenyi, which allows for all pairs being compared; ``groups``: the maximal sets of methods that
     do not differ significantly, best first, each method in at least one. ``blocks`` are the ranked datasets, those of
-    a family joined by " + "; ``dropped`` are the datasets that lack a value of some method.
+    a family joined by " + ".
     """
 
     methods: tuple[str, ...]
     blocks: tuple[str, ...]
-    dropped: tuple[str, ...]
     mean_ranks: np.ndarray
     chi2: float
     p: float
@@ -43,22 +42,21 @@ def friedman(
 ) -> Ranking:
     """Rank the methods within each dataset and test whether they differ (Demšar 2006, JMLR 7, section 3.2).
 
-    Only complete blocks count: a dataset that lacks a value of any method is dropped and named, never imputed.
+    Only complete blocks count: a dataset that lacks a value of any method is left out, never imputed.
     ``families`` names each dataset's family. Datasets with the same molecules and labels are not independent evidence,
     so the complete datasets of a family are averaged into one block, which uses all of their runs and favours no
     version. The paper counts each dataset (``None``).
 
     >>> churn = np.array([[16.1, 13.3, 5.7], [20.0, 14.0, 10.7], [13.3, 7.3, 4.0], [12.0, np.nan, 5.0]])
     >>> ranking = friedman(churn, ["ERM", "bagging", "twin"], ["BACE", "Pgp", "CYP2D6", "new"])
-    >>> ranking.mean_ranks.tolist(), ranking.chi2, round(ranking.critical_difference, 2), ranking.dropped
-    ([3.0, 2.0, 1.0], 6.0, 1.91, ('new',))
+    >>> ranking.mean_ranks.tolist(), ranking.chi2, round(ranking.critical_difference, 2), ranking.blocks
+    ([3.0, 2.0, 1.0], 6.0, 1.91, ('BACE', 'Pgp', 'CYP2D6'))
     >>> ranking.groups
     (('twin', 'bagging'), ('bagging', 'ERM'))
     """
     values = np.asarray(values, dtype=np.float64).reshape(len(datasets), len(methods))
     members = _blocks(values, families)
     blocks = _tied(np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods)))
-    used = {d for of in members for d in of}
     from scipy.stats import friedmanchisquare, rankdata  # slow to import
 
     n, k = blocks.shape
@@ -71,7 +69,6 @@ def friedman(
     return Ranking(
         tuple(methods),
         tuple(" + ".join(datasets[d] for d in of) for of in members),
-        tuple(name for d, name in enumerate(datasets) if d not in used),
         mean_ranks,
         chi2,
         p,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp, ttest_ind
 
 from benchmark.errors import UserError
 from benchmark.studies.frontier import ByFamily, Frontier, dominates
-from benchmark.study.text import student
 
 ONE = np.ones(4)
 
@@ -31,17 +29,6 @@ def test_a_method_dominates_if_it_is_shown_better_in_one_respect_and_is_not_wors
     ours: tuple[list[float], list[float]], theirs: tuple[list[float], list[float]], expected: bool
 ) -> None:
     assert dominates(of(*ours), of(*theirs)) is expected
-
-
-def test_the_interval_over_families_is_scipys_of_one_sample_and_welchs_of_two() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(0.1, 1, 9), rng.normal(0.3, 3, 6)
-    one, found = ttest_1samp(a, 0).confidence_interval(), student(a)
-    np.testing.assert_allclose((found.value, found.low, found.high), (a.mean(), one.low, one.high))
-    two, found = ttest_ind(a, -b, equal_var=False).confidence_interval(), student(a, b)  # a mean is half of a sum
-    np.testing.assert_allclose(
-        (found.value, found.low, found.high), ((a.mean() + b.mean()) / 2, two.low / 2, two.high / 2)
-    )
 
 
 def test_datasets_of_a_family_count_as_one_and_the_front_is_said_in_order_of_churn(told) -> None:

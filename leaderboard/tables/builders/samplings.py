@@ -1,18 +1,16 @@
 """What becomes of the paper's claims under each sampling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, IntervalKind, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
-from benchmark.store.cell import Cell
-from leaderboard.read.results import Dataset, Results, unit_weights, with_studies
-from leaderboard.tables.columns import common
+from leaderboard.read.results import Dataset, Results, with_studies
 from leaderboard.tables.layouts import Body, TableCell, listed
+from leaderboard.tables.pairwise import compared
 from leaderboard.tables.table import Value
 
 
@@ -48,26 +46,21 @@ CLAIMS = (
 """Questions that the paper answers (abstract, section Results, overlap appendix)."""
 
 
-def _sharing(results: Results) -> list[Results]:
-    """Return the results under the samplings that share out data, all but ``update``, in the order of the tables."""
-    return [part for part in reversed(results.every) if part.sampling != "update"]
-
-
 def claims(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
-    parts = _sharing(results)
+    parts = [part for part in reversed(results.every) if part.sampling != "update"]  # where retrainings share out data
     if len(parts) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
     agree = []
-    studied = [with_studies(part) for part in parts]
+    studied = [_studied(part) for part in parts]
     for claim in CLAIMS:
-        pairs = [_pairs(part, more, claim) for part, more in zip(parts, studied, strict=True)]
-        shared = set.intersection(*(set(of) for of in pairs))
+        has = [{d.name for d in of if d.entry(claim.method) and d.entry(claim.reference)} for of in studied]
+        shared = set.intersection(*has)
         if not shared:
             continue
-        datasets = [[d for d in part.headline() if d.name in shared] for part in parts]
-        values = [_answer(of, found, claim, kind) for of, found in zip(datasets, pairs, strict=True)]
+        datasets = [[d for d in of if d.name in shared] for of in studied]
+        values = [_answer(of, claim, kind) for of in datasets]
         rows.append((claim.question, claim.paper, *values))
         agree.append([value.text.startswith("yes") == claim.paper.startswith("yes") for value in values])
     if not rows:
@@ -87,48 +80,30 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), results.headline(), notes)
 
 
-Pair = tuple[Mapping[int, Cell], Mapping[int, Cell]]
-"""The cells of two methods by canonical split."""
+def _studied(results: Results) -> list[Dataset]:
+    """Return the headline datasets with entries that have the command line's names as titles, on the board's splits.
 
-
-def _pairs(results: Results, studied: Results, claim: Claim) -> Mapping[str, Pair]:
-    """Return the cells of the two methods of a claim on each headline dataset that has both, on the board's splits.
-
-    They are those of ``studied``, the results with the cells that only a study asked for: these stand in for a method
-    that the boards do not have.
+    Cells that only a study asked for stand in for a method that the boards do not have.
     """
     splits = {dataset.name: dataset.splits for dataset in results.headline()}
-    found = {}
-    for dataset in studied.headline():
+    found = []
+    for dataset in with_studies(results).headline():
         on_board = splits.get(dataset.name, ())
-        of = {e.spelled: {s: cell for s, cell in e.cells.items() if s in on_board} for e in dataset.entries}
-        if of.get(claim.method) and of.get(claim.reference):
-            found[dataset.name] = of[claim.method], of[claim.reference]
+        cells = [(e, {s: cell for s, cell in e.cells.items() if s in on_board}) for e in dataset.entries]
+        found.append(replace(dataset, entries=tuple(replace(e, title=e.spelled, cells=of) for e, of in cells if of)))
     return found
 
 
-def _answer(datasets: Sequence[Dataset], pairs: Mapping[str, Pair], claim: Claim, kind: IntervalKind) -> Value:
+def _answer(datasets: Sequence[Dataset], claim: Claim, kind: IntervalKind) -> Value:
     """Return the answer to a question from the mean over families, and on how many of them it is yes."""
-    weights = unit_weights(datasets)
-    each = [_difference(*pairs[dataset.name], claim.measure, kind) for dataset in datasets]
-    families = {
-        d.family: [e for e, other in zip(each, datasets, strict=True) if other.family == d.family] for d in datasets
-    }
-    yes = sum(_towards(weighted(of, np.full(len(of), 1 / len(of))), claim.sign) > 0 for of in families.values())
-    mean = weighted(each, weights)
-    answer = {1: "yes", -1: "no", 0: "inconclusive"}[_towards(mean, claim.sign)]
-    value = Value.of(mean, 100, signed=True)
-    return replace(value, text=f"{answer}: {value.text}, {yes} of {len(families)}")
+    pair = compared(datasets, claim.method, claim.reference, claim.measure, kind)
+    assert pair is not None
 
+    def answer(difference: Estimate) -> str:
+        if not difference.excludes_zero:
+            return "inconclusive"
+        return "yes" if difference.value * claim.sign > 0 else "no"
 
-def _difference(
-    cells: Mapping[int, Cell], others: Mapping[int, Cell], measure: Measure, kind: IntervalKind
-) -> Estimate:
-    pairs = [(cells[split], others[split]) for split in cells if split in others]
-    both = [(common(a, b).predictions["id"], common(b, a).predictions["id"]) for a, b in pairs]
-    return estimate(measure, both, kind)
-
-
-def _towards(difference: Estimate, sign: int) -> int:
-    """Return 1 if the interval excludes 0 in the direction of ``sign``, −1 in the other, 0 if it includes 0."""
-    return sign * int(np.sign(difference.value)) if difference.excludes_zero else 0
+    yes = [answer(family) for family in pair.families].count("yes")
+    value = Value.of(pair.mean, 100, signed=True)
+    return replace(value, text=f"{answer(pair.mean)}: {value.text}, {yes} of {len(pair.families)}")
