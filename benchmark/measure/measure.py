@@ -1,4 +1,4 @@
-"""What a measure is: a number computed from predictions, with its values by run, pair of runs or example.
+"""The form of a measure: a number computed from predictions, with its values by run, pair of runs or example.
 
 Values are fractions, nats or target units, never percentages; ``scale`` is for display. Shapes: R retrainings, T test
 examples, C classes. Undefined values, such as the churn of an absent class, are nan.

@@ -1,4 +1,4 @@
-"""How retrainings order the test examples: by log-odds of class 1, or by predicted value.
+"""Orders of the test examples by retrainings: by log-odds of class 1, or by predicted value.
 
 Shapes: R retrainings, T test examples, C classes.
 """

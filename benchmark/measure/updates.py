@@ -1,4 +1,4 @@
-"""What an update of a model changes: good and bad flips, and how much of a list of highest predictions changes."""
+"""Changes by an update of a model: good and bad flips, and how much of a list of highest predictions changes."""
 
 import math
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""Which training rows flips depend on, and whether naming them is better than pointing to the nearest ones. Beyond the
-paper.
+"""Training rows that flips depend on, compared with the nearest ones. Beyond the paper.
 
 Many models are trained on random halves of the pool, as under the sampling halves. The first half of the halvings names
 rows for each test molecule that flips, as ``benchmark/study/influence.py`` describes. The other half, which had no part

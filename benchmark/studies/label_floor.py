@@ -1,4 +1,4 @@
-"""How much of the churn between halves comes from noisy labels, and how much is at near-ties. Beyond the paper.
+"""The share of the churn between halves that comes from noisy labels, and that at near-ties. Beyond the paper.
 
 The noise of real labels is unknown, so it is taken away and put back. The training labels of a pool are replaced by
 the classes that a teacher predicts for them out of fold: the same molecules, but labels without noise. Then labels

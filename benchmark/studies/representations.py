@@ -1,4 +1,4 @@
-"""Whether a better representation of molecules churns less. Beyond the paper.
+"""Better representations of molecules and their churn. Beyond the paper.
 
 Each method is trained on the same samples with several representations: the dataset's own features, and those of the
 variants ``DATASET@features=…``.

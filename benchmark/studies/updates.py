@@ -1,4 +1,4 @@
-"""What an update of a model changes, and how much of this would have changed anyway. Beyond the paper.
+"""Changes by an update of a model, beside those that would have come anyway. Beyond the paper.
 
 A team retrains its model when new rows arrive. For each of several cut points, the old model is trained on the rows up
 to the cut, and the new model on these and the next ones. The share of predictions that flip is compared with the share
@@ -36,7 +36,7 @@ KEPT = "ERM, seed kept"
 
 
 class Outcome(NamedTuple):
-    """What the updates of one method change on one dataset, (S / 2,) each: means over cuts, by pair of train seeds."""
+    """Changes by the updates of one method on one dataset, (S / 2,) each: means over cuts, by pair of train seeds."""
 
     quality: np.ndarray
     """Accuracy or MAE of the new models."""

@@ -1,4 +1,4 @@
-"""Which training rows a prediction hangs on: effects of their presence, estimated from complementary halves.
+"""Training rows that a prediction hangs on: effects of their presence, estimated from complementary halves.
 
 Two models trained on the two halves of a random halving differ by D = Σᵢ Sᵢ wᵢ + noise on a test molecule: D is the
 difference of their probabilities of class 1, Sᵢ = ±1 tells which of the two had row i (0: neither), wᵢ is what the
@@ -42,7 +42,7 @@ class Effects(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What held-out halvings say about claims: mean effect with its 95 % interval, and one-sided p, each (K,)."""
+    """Claims as held-out halvings find them: mean effect with its 95 % interval, and one-sided p, each (K,)."""
 
     effect: np.ndarray
     low: np.ndarray

@@ -1,4 +1,4 @@
-"""Which of our numbers corresponds to each published one."""
+"""Our number for each published one."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

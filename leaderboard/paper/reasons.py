@@ -1,4 +1,4 @@
-"""Why published numbers disagree with ours, and which of our numbers some are compared with.
+"""Reasons why published numbers disagree with ours, and what some are compared with.
 
 A reason is listed here if computing the alternative confirmed it. All other disagreements are unexplained.
 """
@@ -64,7 +64,7 @@ MATCHES = (
     "ChemBERTa: the table is omitted, because the text says that its numbers are means over splits and the caption "
     "that they are of one split.",
 )
-"""What published numbers are compared with where the paper is ambiguous."""
+"""Notes on comparisons where the paper is ambiguous."""
 
 
 def reason(published: Published) -> Reason | None:

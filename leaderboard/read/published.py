@@ -44,7 +44,7 @@ class Manifest(BaseModel):
 
 
 class Contents(NamedTuple):
-    """What a folder holds, with a line for each cell and record that cannot be read."""
+    """The content of a folder, with a line for each cell and record that cannot be read."""
 
     cells: list[Cell]
     records: list[Record]

@@ -29,7 +29,7 @@ LONGEST = 150
 """Characters of a title in an address."""
 T = TypeVar("T")
 Unit = Literal["family", "group"]
-"""What counts once in means and rank tests: a family of datasets, or, by the strict reading, a group of families."""
+"""The unit that counts once in means and rank tests: a family of datasets, or, by the strict reading, a group of families."""
 PLURAL: Mapping[Unit, str] = {"family": "families", "group": "groups of families"}
 
 
@@ -161,7 +161,7 @@ class Results:
     """Cells that only a study asked for, newest first; they belong to no dataset."""
     records: tuple[Record, ...] = ()
     sampling: Sampling = PAPER
-    """What a retraining could see of the training pool; results are only compared under one sampling."""
+    """The part of the training pool that a retraining could see; results are only compared under one sampling."""
     others: tuple[Results, ...] = ()
     """Results under other samplings, in the order of ``SAMPLINGS``."""
 

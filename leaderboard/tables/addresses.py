@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from leaderboard.tables.table import MISSING, Table, Value
 
 LETTERS = {"δ": "delta", "λ": "lambda", "α": "alpha", "β": "beta", "ρ": "rho"}
-"""How letters are spelled that an address should not have; other letters of this kind are left out."""
+"""Spellings of letters that an address should not have; other letters of this kind are left out."""
 
 
 def addresses(table: Table) -> tuple[tuple[str, ...], ...]:

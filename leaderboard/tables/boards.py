@@ -28,7 +28,7 @@ SUSPICIONS = {
     "implausible": "Implausible: more accurate than every method of the suite, and repeats few of the errors of the "
     "most accurate one.",
 }
-"""What the predictions of a submission may show about their origin; a row with such a mark is not ranked."""
+"""Signs of the origin of a submission's predictions; a row with such a mark is not ranked."""
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's (regression: MAE more than 5 % above ERM's); the whole 95 % interval "
     "over retrainings lies beyond that limit.",
@@ -55,7 +55,7 @@ class BoardRow:
     estimates: Mapping[str, Estimate | None]
     marks: tuple[str, ...]
     differs: tuple[str, ...]
-    """What else than the method differs from ERM."""
+    """Differences from ERM in more than the method."""
     commands: tuple[str, ...]
 
 

@@ -1,4 +1,4 @@
-"""What churn to expect of a table: families of datasets, lines through them, and how well they predict a family that
+"""The churn to expect of a table: families of datasets, lines through them, and how well they predict a family that
 they have not seen.
 
 A family is one point: the means over its datasets, on the scale of ``link``. Two methods are predicted: ERM, and the
@@ -63,7 +63,7 @@ class Point:
 
     @property
     def papers(self) -> bool:
-        """Whether it is one of the paper's families."""
+        """True for one of the paper's families."""
         return any(dataset.group not in ("wide", "extra") for dataset in self.datasets)
 
     def terms(self, predictor: Predictor) -> np.ndarray:
@@ -80,7 +80,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Check:
-    """How well a predictor does on families left out: what it predicts for each of ``points``, and the truth."""
+    """Predictions for families left out, one for each of ``points``, beside the truth."""
 
     predictor: Predictor
     expected: tuple[Expected, ...]
@@ -93,7 +93,7 @@ class Check:
 
     @property
     def covered(self) -> int:
-        """How many families are within their interval."""
+        """The number of families within their interval."""
         return sum(e.low <= t <= e.high for e, t in zip(self.expected, self.truth, strict=True))
 
     @property

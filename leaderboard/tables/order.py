@@ -158,7 +158,7 @@ def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Resolution:
-    """How far an order of methods can be trusted: each with the next, by the paired mean difference that orders them.
+    """Tests of an order of methods: each with the next, by the paired mean difference that orders them.
 
     ``pairs`` are titles, ``differences`` the first less the second, and ``adjusted`` their p-values after Holm's
     correction for the number of pairs. ``where`` they would differ, and how they are compared (``paired``), in words.
@@ -172,12 +172,12 @@ class Resolution:
 
     @property
     def differ(self) -> tuple[bool, ...]:
-        """Which pairs differ."""
+        """The pairs that differ."""
         return tuple(p < ALPHA for p in self.adjusted)
 
     @property
     def told(self) -> str:
-        """How many pairs differ, in words; "" if there are none."""
+        """The number of pairs that differ, in words; "" if there are none."""
         n = len(self.pairs)
         return (
             f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ "

@@ -1,4 +1,4 @@
-"""What boards, scorecards and comparisons show of each dataset, computed by worker processes and kept in the cache.
+"""Boards, scorecards and influences of each dataset, computed by worker processes and kept in the cache.
 
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """

@@ -118,11 +118,11 @@ class SummaryRow:
     suspicions: tuple[str, ...] = ()
     """Keys of ``SUSPICIONS``."""
     collapsed: str = ""
-    """Where it predicts a single class and ERM does not, which keeps it out of the mean ranks by raw churn."""
+    """The datasets on which it predicts a single class and ERM does not, which keeps it out of the mean ranks by raw churn."""
     differs: str = ""
-    """Where results differ from ERM's in more than the method, as ``‡ on BACE``."""
+    """The datasets on which results differ from ERM's in more than the method, as ``‡ on BACE``."""
     keeps: bool = True
-    """Whether it keeps accuracy as ``RULE`` asks."""
+    """True if it keeps accuracy as ``RULE`` asks."""
     churn: float = float("nan")
     """Mean matched churn, or 1 − ICC, that the order goes by; nan for a method without a rank."""
     place: int | None = None
@@ -157,7 +157,7 @@ class Summary:
 
     @property
     def interval(self) -> str:
-        """What the intervals of means are over, in words."""
+        """The units that the intervals of means are over, in words."""
         return over_what(self.datasets, self.kind)
 
     @property
@@ -218,11 +218,11 @@ class Summary:
 
     @property
     def resolution(self) -> Resolution:
-        """Which neighbours in the order differ on these datasets."""
+        """The neighbours in the order that differ on these datasets."""
         return resolution(self.datasets, [row.title for row in self.placed], self.kind)
 
     def resolution_elsewhere(self, unit: Unit = "family") -> Resolution:
-        """Which neighbours in the order would differ on other families, or groups of them."""
+        """Return the neighbours that would differ on other families, or groups of them."""
         return resolution_elsewhere(self.datasets, [row.title for row in self.placed], unit)
 
     @property

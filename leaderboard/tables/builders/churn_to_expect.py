@@ -1,4 +1,4 @@
-"""What churn to expect of a table: what goes with churn, how well it can be predicted, and the families behind it."""
+"""Tables on the churn to expect: properties that go with churn, and how well it can be predicted."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

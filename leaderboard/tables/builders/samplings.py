@@ -1,4 +1,4 @@
-"""What becomes of the paper's claims under each sampling."""
+"""The paper's claims under each sampling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

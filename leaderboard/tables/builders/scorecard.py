@@ -37,7 +37,7 @@ Change = Callable[[Predictions, Predictions], np.ndarray]
 
 
 Card = Mapping[str, Mapping[str, Estimate | None]]
-"""What the scorecard has of a dataset, by the title of a method and by the key of a measure or the title of flips."""
+"""The scorecard of a dataset, by the title of a method and by the key of a measure or the title of flips."""
 
 
 def card(dataset: Dataset, kind: IntervalKind = "runs") -> Card:
