@@ -29,7 +29,7 @@ LONGEST = 150
 """Characters of a title in an address."""
 T = TypeVar("T")
 Unit = Literal["family", "group"]
-"""The unit that counts once in means and rank tests: a family of datasets, or, by the strict reading, a group of families."""
+"""The unit that counts once in means and rank tests: a family of datasets, or, more strictly, a group of families."""
 PLURAL: Mapping[Unit, str] = {"family": "families", "group": "groups of families"}
 
 

@@ -118,7 +118,7 @@ class SummaryRow:
     suspicions: tuple[str, ...] = ()
     """Keys of ``SUSPICIONS``."""
     collapsed: str = ""
-    """The datasets on which it predicts a single class and ERM does not, which keeps it out of the mean ranks by raw churn."""
+    """The datasets on which it, but not ERM, predicts a single class: it has no mean rank by raw churn then."""
     differs: str = ""
     """The datasets on which results differ from ERM's in more than the method, as ``‡ on BACE``."""
     keeps: bool = True

@@ -57,6 +57,13 @@ SHOWN = set(pd.read_csv(published_results() / "tables" / "study-frontier-frontie
 """Titles in the table over most families, which the page prefers to the one over the paper's."""
 
 
+def test_the_passes_of_a_method_are_counted_with_networks_that_are_not_trained():
+    counts = {name: BUILD["footprint"](PARTS[name]) for name in ("bagging", "twin", "gin", "mc_dropout")}
+    assert counts == {"bagging": (5, 5, 5, 5), "twin": (4, 1, 2, 2), "gin": (1, 1, 1, 1), "mc_dropout": (1, 1, 1, 20)}
+    for name in ("svm", "sharpness_aware", "distilled_svm", "swa_gaussian"):
+        assert BUILD["footprint"](PARTS[name]) is None, name
+
+
 def test_formulas_use_only_commands_that_become_mathml():
     convert = pytest.importorskip("latex2mathml.converter").convert
     texts = [part for name in DOCUMENTED for part in BUILD["about"](name).rest if BUILD["is_formula"](part)]

@@ -20,7 +20,6 @@ from leaderboard.read.results import Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.submission.pack import pack
 from leaderboard.tables.boards import board
-from leaderboard.tables.builders.footprint import Footprint, footprint
 from leaderboard.tables.pairwise import title_of
 from leaderboard.tables.summary import YOURS, summaries
 from leaderboard.write.published import write as write_published
@@ -123,20 +122,6 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
 
 def _hashable(cell: Cell) -> Cell:
     return replace(cell, key=replace(cell.key, params=tuple(cell.key.params.items())))  # type: ignore[arg-type]
-
-
-def test_the_footprint_is_that_of_the_learner() -> None:
-    def of(learner: str) -> Footprint | None:
-        return footprint("bagging", {"k": 5}, "classification", learner)
-
-    assert of("") == of("mlp:hidden=512") == of("gin") == Footprint(5, 5, 5, 5)
-    assert of("svm") is of("swa") is of("unknown") is None
-    assert footprint("gin", {}, "classification") == Footprint(1, 1, 1, 1)
-    assert footprint("svm", {}, "classification") is None
-    assert footprint("sharpness_aware", {}, "classification") is None, "it takes more passes than it tells"
-    assert footprint("distilled_svm", {}, "classification") is None, "it trains a support vector machine, too"
-    assert footprint("swa_gaussian", {}, "classification") is None, "it predicts with networks that it has not trained"
-    assert footprint("mc_dropout", {"passes": 7}, "regression") == Footprint(1, 1, 1, 7)
 
 
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:

@@ -185,14 +185,6 @@ def test_a_regression_has_its_churn_as_a_share_of_its_error(world, tables):
     assert tables["regression"].rows[0][4].mark == "best"
 
 
-def test_the_footprint_of_a_method_is_read_from_its_networks(tables):
-    cells = row(tables["compute"], "BAGGING")
-    counts = [cells[name].text for name in ("Forwards", "Backwards", "Networks", "Passes")]
-    assert counts == ["5", "5", "5", "5"]
-    assert cells["CPU time (× ERM)"].text == "4.0 (1.0 to 5.0)"  # two of the five are one family
-    assert row(tables["compute"], "CALM")["Forwards"] == Value(MISSING)  # no file of methods/
-
-
 def test_the_stamp_names_version_data_retrainings_and_kind(world, tables):
     lines = stamp(world, tables["regression"])
     assert "18 retrainings" in lines[0]
