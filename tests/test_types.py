@@ -58,11 +58,6 @@ def test_what_is_no_probability_is_refused_naming_seed_and_example(wrong):
         replace(RIGHT, values=changed(RIGHT, (1, 2), wrong))
 
 
-def test_rounding_does_not_make_probabilities_wrong():
-    rounded = np.array([0.33333, 0.33333, 0.33333], dtype=np.float32)
-    assert replace(RIGHT, values=np.tile(rounded, (2, 3, 1))).values.shape == (2, 3, 3)
-
-
 @pytest.mark.parametrize(
     ("part", "message"),
     [
@@ -92,17 +87,6 @@ def test_examples_need_one_finite_row_for_each_unique_id(part, message):
 )
 def test_a_cells_name_changes_with_every_part_of_its_key(part):
     assert replace(KEY, **part).digest != KEY.digest
-
-
-def test_equal_keys_have_equal_names():
-    same = replace(KEY, params={"members": 2, "lam": 3.0})
-    assert same == KEY
-    assert same.digest == KEY.digest
-
-
-def test_predictions_of_nothing_are_refused():
-    with pytest.raises(ValueError, match="at least one seed and one example, got 0 and 3"):
-        replace(RIGHT, seeds=(), values=RIGHT.values[:0])
 
 
 def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them():

@@ -356,15 +356,11 @@ def export_protocol(
     sampling: SamplingOption = "halves",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "",
-    members: Annotated[
-        int, typer.Option(help="Bootstraps for each train seed; only with --sampling paper.", min=1)
-    ] = 1,
     offline: Offline = False,
 ) -> None:
     """Write the inputs for a trainer outside the suite: training rows for each seed, test examples without labels.
 
-    Under halves and nested, each train seed has its own training file, and its model is trained on that file alone.
-    Under paper, the files hold the whole pool and its bootstraps.
+    Each train seed has its own training file, and its model is trained on that file alone.
     """
     import json
 
@@ -372,7 +368,7 @@ def export_protocol(
     from benchmark.settings import parse_seeds, parse_splits
 
     chosen = parse_seeds(seeds) if seeds else ()
-    path = export(dataset, out, parse_splits(canonical_seed), chosen, members, sampling)
+    path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
     protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
     console.print(f"wrote {path}\nnext: submissions/README.md; in submission.yml:\n  {protocol}", markup=False)

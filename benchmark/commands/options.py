@@ -69,21 +69,17 @@ Seeds = Annotated[
         show_default="10; 20 under halves",
     ),
 ]
-SamplingOption = Annotated[
-    Sampling,
-    typer.Option(
-        "--sampling",
-        help="What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, "
-        "to be compared with the other half (halves), or every row with nothing resampled (update).",
-    ),
-]
+SEES = (
+    "What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, to be "
+    "compared with the other half (halves), or every row with nothing resampled (update)."
+)
+SamplingOption = Annotated[Sampling, typer.Option("--sampling", help=SEES)]
 SamplingByData = Annotated[
     Literal[Sampling, ""],
     typer.Option(
         "--sampling",
         metavar="|".join(SAMPLINGS),
-        help="What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, to "
-        "be compared with the other half (halves), or every row with nothing resampled (update).",
+        help=SEES,
         show_default="halves for your own data, paper otherwise",
     ),
 ]

@@ -24,6 +24,7 @@ from benchmark.types import PAPER, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
+    from benchmark.run.plan import Cost
     from benchmark.run.runner import Planned
     from benchmark.store.cell import Grid
 
@@ -167,6 +168,7 @@ def run(
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import deploy, driver
+    from benchmark.run.cluster import connect
     from benchmark.store import opening
 
     if grids:
@@ -179,25 +181,13 @@ def run(
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
     if log_models:
         deploy.refuse(cells, register)
-    total = sum(len(cell.key.seeds) for cell in cells)
-    console.print(f"{_cells(len(cells))}, {total} retrainings; tracking store: {opening.uri()}")
+    retrainings = sum(len(cell.key.seeds) for cell in cells)
+    console.print(f"{_cells(len(cells))}, {retrainings} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
-    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    from benchmark.run.cluster import connect
-
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
-    with workers as client, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("retrainings", total=total)
-        tally = driver.fill(
-            cells,
-            force=force,
-            jobs=jobs,
-            report=say,
-            trained=lambda count: progress.advance(task, count),
-            reports=driver.health_of,
-            client=client,
-        )
+    with workers as client:
+        tally = _train(cells, force, jobs, client)
     unlogged = 0
     if log_models and not tally.trouble:
         unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
@@ -209,18 +199,32 @@ def run(
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
 
 
+def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any = None) -> Tally:
+    """Train and record what is missing, with a bar on a terminal."""
+    from benchmark.run import driver
+
+    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("retrainings", total=sum(len(cell.key.seeds) for cell in cells))
+        return driver.fill(
+            cells,
+            force=force,
+            jobs=jobs,
+            report=say,
+            trained=lambda count: progress.advance(task, count),
+            reports=driver.health_of,
+            client=client,
+        )
+
+
 def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
     """Train what is missing of the grids of a file, one dataset after another; return the exit code."""
-    from benchmark.run import driver
     from benchmark.run.grids import read
 
     failed = 0
     for part in read(path, block):
         for grids in part.grids():
-            cells = [cell for grid in grids for cell in _planned(grid, None, device)]
-            tally = driver.fill(
-                cells, force=False, jobs=jobs, report=say, trained=lambda count: None, reports=driver.health_of
-            )
+            tally = _train([cell for grid in grids for cell in _planned(grid, None, device)], False, jobs)
             if tally.trouble:
                 raise UserError(tally.trouble)
             failed += len(tally.failed) + len(tally.unrecorded)
@@ -303,7 +307,7 @@ def study(
     from benchmark.studies import discover, make_study
 
     if not name:
-        table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
+        table = _table("study", "title", "settings")
         for key, cls in discover().items():
             table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
@@ -378,12 +382,10 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
     from benchmark.run.grids import read
     from benchmark.run.plan import costs
 
-    table = Table("block", "cells", "retrainings", "CPU hours", "MB", box=None, padding=(0, 1, 0, 0))
+    table = _table("block", *COSTS)
     for part in read(path, block):
         rows = [cost for grids in part.grids() for grid in grids for cost in costs(_planned(grid, None, device))]
-        cells, retrainings = sum(cost.cells for cost in rows), sum(cost.retrainings for cost in rows)
-        hours, size = sum(cost.seconds for cost in rows) / 3600, sum(cost.bytes for cost in rows) / 1e6
-        table.add_row(part.name, f"{cells:,}", f"{retrainings:,}", f"{hours:.1f}", f"{size:,.0f}")
+        table.add_row(part.name, *_added(rows))
     console.print(table)
 
 
@@ -391,14 +393,29 @@ def _show_costs(cells: Sequence[Planned], workers: int) -> None:
     from benchmark.run.plan import costs
 
     rows = costs(cells)
-    table = Table("dataset", "split", "cells", "retrainings", "CPU hours", "MB", box=None, padding=(0, 1, 0, 0))
-    table.columns[0].no_wrap = True
+    table = _table("dataset", "split", *COSTS)
     for cost in rows:
-        numbers = f"{cost.cells:,}", f"{cost.retrainings:,}", f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}"
-        table.add_row(cost.dataset, str(cost.canonical_seed), *numbers)
+        table.add_row(cost.dataset, str(cost.canonical_seed), *_added([cost]))
     console.print(table)
-    hours, size = sum(cost.seconds for cost in rows) / 3600, sum(cost.bytes for cost in rows)
+    _, retrainings, hours, size = _added(rows)
+    shared = sum(cost.seconds for cost in rows) / 3600 / workers
     console.print(
-        f"to train: {sum(cost.retrainings for cost in rows):,} retrainings, {hours:.2f} CPU hours, "
-        f"{hours / workers:.2f} hours on {workers} workers, {size / 1e6:,.0f} MB in the store"
+        f"to train: {retrainings} retrainings, {hours} CPU hours, {shared:.2f} hours on {workers} workers, "
+        f"{size} MB in the store"
     )
+
+
+COSTS = ("cells", "retrainings", "CPU hours", "MB")
+
+
+def _added(costs: Sequence[Cost]) -> list[str]:
+    """Return the sums of costs, as the columns ``COSTS`` show them."""
+    counts = [f"{sum(cost.cells for cost in costs):,}", f"{sum(cost.retrainings for cost in costs):,}"]
+    hours, size = sum(cost.seconds for cost in costs) / 3600, sum(cost.bytes for cost in costs) / 1e6
+    return [*counts, f"{hours:,.2f}", f"{size:,.0f}"]
+
+
+def _table(*columns: str) -> Table:
+    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
+    table.columns[0].no_wrap = True
+    return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec, with_features
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, find, make_method, refuse_sampling
+from benchmark.registry import doubtful_lambda, make_method, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
-from benchmark.settings import assignments, refuse_lone_halves
+from benchmark.settings import refuse_lone_halves
 from benchmark.store import opening, outbox
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
@@ -40,11 +40,6 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)
-    for text in [*methods, *filter(None, [learner])]:  # before a dataset is loaded, which may take long
-        known = {field.name for field in fields(find(text)[0])}
-        for key in assignments(find(text)[1], text):
-            if key not in known:
-                raise did_you_mean(f"hyperparameter of {find(text)[0].name}:", key, list(known))
     refuse_features(features)
     specs = [load_spec(dataset) for dataset in datasets]
     for dataset, spec in zip(datasets, specs, strict=True):

@@ -2,9 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,6 +34,11 @@ SAMPLED: Mapping[Sampling, str] = {
 }
 
 
+UNKNOWN = Estimate(np.nan, np.nan, np.nan)
+Measured = Mapping[tuple[str, Measure], tuple[Estimate, Estimate]]
+"""Each measure on each test set, and its difference from ERM."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """What a run shows: metrics by name, files by path, and the tags of its note."""
@@ -48,24 +52,29 @@ def show(cell: Cell, erm: Cell | None) -> Shown:
     """Return what the run of ``cell`` shows; ``erm`` is the reference's cell on the same data, if there is one."""
     if erm is not None and (cell.key.pipeline == REFERENCE or not {*cell.key.seeds} & {*erm.key.seeds}):
         erm = None
-    table = pd.DataFrame(_rows(cell, erm))
+    task = cell.predictions["id"].task
+    measured = {
+        (test, measure): _estimates(cell, erm, test, measure)
+        for test in cell.predictions
+        for measure in CATALOGUE
+        if measure.task == task
+    }
+    table = pd.DataFrame(_row(*place, *values) for place, values in measured.items())
     files = {"measures.csv": table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()}
     if (flipped := flips(cell, erm)) is not None:
         content = io.BytesIO()
         flipped.to_parquet(content, index=False)
         files["flips.parquet"] = content.getvalue()
-    own = table[table["test"] == "id"].set_index("measure")
-    task = cell.predictions["id"].task
-    values: dict[str, Any] = {f"id/{measure.key}": own.loc[measure.key, "value"] for measure in METRICS[task]}
-    ordered = ORDER[task].key
-    values |= {f"id/delta_{ordered}{end}": own.loc[ordered, f"delta{end}"] for end in ("", "_low", "_high")}
+    values = {f"id/{measure.key}": measured["id", measure][0].value for measure in METRICS[task]}
+    name, delta = f"id/delta_{ORDER[task].key}", measured["id", ORDER[task]][1]
+    values |= {name: delta.value, f"{name}_low": delta.low, f"{name}_high": delta.high}
     if cell.key.pipeline == REFERENCE:
         values["compute_vs_erm"] = 1.0
     elif erm is not None and erm.fit_seconds > 0:
         values["compute_vs_erm"] = cell.fit_seconds / erm.fit_seconds
     metrics = {name: float(value) for name, value in values.items() if np.isfinite(value)}
     metrics["fit_seconds"] = cell.fit_seconds  # nan for a submission that does not say it
-    return Shown(metrics, files, noted(_note(cell, erm, metrics)))
+    return Shown(metrics, files, noted(_note(cell, measured, metrics)))
 
 
 def noted(text: str) -> dict[str, str]:
@@ -96,27 +105,23 @@ def flips(cell: Cell, erm: Cell | None) -> pd.DataFrame | None:
     return table[table["churn"] > 0].sort_values("churn", ascending=False, kind="stable")
 
 
-def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tuple[Estimate, Estimate | None]:
+def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tuple[Estimate, Estimate]:
     """Return a measure of a cell on a test set, and its paired difference from ERM on the same samples."""
     with np.errstate(all="ignore"):
         own = estimate(measure, [(cell.predictions[test], None)])
         if erm is None or test not in erm.predictions or not measure.board:
-            return own, None  # a measure off the boards may be over other examples of each cell
+            return own, UNKNOWN  # a measure off the boards may be over other examples of each cell
         shared = {*cell.key.seeds} & {*erm.key.seeds}
         return own, estimate(measure, [(cell.only(shared).predictions[test], erm.only(shared).predictions[test])])
 
 
-def _rows(cell: Cell, erm: Cell | None) -> Iterator[dict[str, object]]:
-    for test, p in cell.predictions.items():
-        for measure in (m for m in CATALOGUE if m.task == p.task):
-            own, delta = _estimates(cell, erm, test, measure)
-            delta = delta or Estimate(np.nan, np.nan, np.nan)
-            row: dict[str, object] = {"test": test, "measure": measure.key}
-            row |= {"value": own.value, "low": max(own.low, measure.least), "high": min(own.high, measure.most)}
-            yield row | {"delta": delta.value, "delta_low": delta.low, "delta_high": delta.high}
+def _row(test: str, measure: Measure, own: Estimate, delta: Estimate) -> dict[str, object]:
+    row = {"value": own.value, "low": max(own.low, measure.least), "high": min(own.high, measure.most)}
+    row |= {"delta": delta.value, "delta_low": delta.low, "delta_high": delta.high}
+    return {"test": test, "measure": measure.key, **row}
 
 
-def _note(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
+def _note(cell: Cell, measured: Measured, metrics: Mapping[str, float]) -> str:
     """Return the note on a cell's run in Markdown; its first line says what the result is."""
     task, about = cell.predictions["id"].task, cell.facts.dataset
     rows = [" | ".join(["", *(f"{test.upper()} test | Δ" for test in cell.predictions)])]
@@ -124,11 +129,12 @@ def _note(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     for measure in METRICS[task]:
         texts = [measure.title]
         for test in cell.predictions:
-            own, delta = _estimates(cell, erm, test, measure)
+            own, delta = measured[test, measure]
             texts += [_spelled(own, measure), _spelled(delta, measure, delta=True)]
         rows.append(" | ".join(texts))
+    dataset = _plain(about.title or cell.key.dataset)
     parts = [
-        f"**{_plain(cell.title)}** on **{_plain(about.title or cell.key.dataset)}**: {_result(cell, erm, metrics)}",
+        f"**{_plain(cell.title)}** on **{dataset}**: {_result(cell, measured, metrics)}",
         f"Repeat it: `{cell.facts.command}`",
         "\n".join(f"| {row} |" for row in rows),
         f"Δ: difference from ERM on the same samples. {described('runs', cell.key.sampling)} All measures are in "
@@ -140,13 +146,13 @@ def _note(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     return "\n\n".join(parts)
 
 
-def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
+def _result(cell: Cell, measured: Measured, metrics: Mapping[str, float]) -> str:
     """Say how much retrainings of a cell differ, and whether and at what cost that is another churn than ERM's."""
     p = cell.predictions["id"]
     measure, quality, ordered = churn(p.task), QUALITY[p.task], ORDER[p.task]
-    (own, _), (_, delta) = (_estimates(cell, erm, "id", each) for each in (measure, ordered))
+    own, delta = measured["id", measure][0], measured["id", ordered][1]
     unit = " " + cell.facts.dataset.unit if p.task == "regression" and cell.facts.dataset.unit else ""
-    score = f"{quality.name} {_spelled(_estimates(cell, erm, 'id', quality)[0], quality)}"
+    score = f"{quality.name} {_spelled(measured['id', quality][0], quality)}"
     if not np.isfinite(own.value):
         return f"a single retraining has no churn; {score}."
     verb = "disagree on" if p.task == "classification" else "differ by"
@@ -154,7 +160,7 @@ def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     text = f"two retrainings {verb} {share}, {score}."
     if cell.key.pipeline == REFERENCE:
         return f"{text} This is ERM, the reference of all differences."
-    if delta is None or not np.isfinite(delta.value):
+    if not np.isfinite(delta.value):
         command = f"churn run --method {REFERENCE} --dataset {cell.key.dataset}"
         return f"{text} There is no ERM with the same train seeds to compare it with: `{command}`"
     change = f"{_spelled(delta, ordered, delta=True)} pp"
@@ -164,9 +170,9 @@ def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     return f"{text} Its {ordered.name} is not shown to differ from ERM's ({change}){cost}."
 
 
-def _spelled(value: Estimate | None, measure: Measure, delta: bool = False) -> str:
+def _spelled(value: Estimate, measure: Measure, delta: bool = False) -> str:
     """Return an estimate with its interval as the boards show it, such as ``7.5 [6.9, 8.1]``."""
-    if value is None or not np.isfinite(value.value):
+    if not np.isfinite(value.value):
         return "–"
     scale, digits = measure.shown_delta[1:] if delta else (measure.scale, measure.digits)
     text = f"{value.value * scale:{'+' if delta else ''}.{digits}f}"

@@ -1,6 +1,5 @@
 """Folders that appear whole or not at all, and the removal of what killed processes leave behind."""
 
-import errno
 import glob
 import shutil
 import tempfile
@@ -30,7 +29,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of ``target`` at the end of the block, unless the block raises.
 
     ``target`` is missing for an instant. If the process is killed in that instant, ``sweep`` restores the old folder.
-    If several processes replace ``target`` at once, one of the new folders remains, whole. Raises OSError.
+    Raises OSError.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target.parent, target.name)
@@ -38,11 +37,10 @@ def replacing(target: Path) -> Iterator[Path]:
         new, old = folder / "new", folder / "old"
         new.mkdir()
         yield new
+        with suppress(FileNotFoundError):
+            target.rename(old)
         try:
-            while not _moved(new, target):
-                shutil.rmtree(old, ignore_errors=True)  # from the last round, if another process was faster
-                with suppress(FileNotFoundError):
-                    target.rename(old)
+            new.rename(target)
         except BaseException:
             _restore(old, target)
             raise
@@ -60,17 +58,6 @@ def sweep(parent: Path, name: str = "*") -> None:
                 shutil.rmtree(folder)
 
 
-def _moved(new: Path, target: Path) -> bool:
-    """Rename ``new`` to ``target`` and return True, or return False if ``target`` exists and is not empty."""
-    try:
-        new.rename(target)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-            raise
-        return False
-    return True
-
-
 def _restore(old: Path, target: Path) -> None:
     if old.exists() and not target.exists():
-        _moved(old, target)
+        old.rename(target)

@@ -12,7 +12,7 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
-from benchmark.train import bootstrap, sample_for
+from benchmark.train import sample_for
 from benchmark.types import PAPER
 
 
@@ -41,32 +41,14 @@ def test_each_file_of_the_halves_holds_half_of_the_pool_and_no_file_holds_all_of
         np.testing.assert_array_equal(np.stack(table["x"]), sample.x)
 
 
-def test_each_file_of_nested_holds_the_bootstrap_of_its_seed_with_repeats(tmp_path):
-    about = json.loads(export("b3db_measured", tmp_path, seeds=(3, 1), sampling="nested").read_text())
+@pytest.mark.parametrize("sampling", ["nested", "paper"])
+def test_each_file_of_nested_and_paper_holds_the_bootstrap_of_its_seed_with_repeats(tmp_path, sampling):
+    about = json.loads(export("b3db_measured", tmp_path, seeds=(3, 1), sampling=sampling).read_text())
     problem = load_problem("b3db_measured")
-    assert about["train_seeds"] == [1, 3]
+    assert (about["train_seeds"], about["splits"]["99"]["problem"]) == ([1, 3], problem.fingerprint)
     for seed in (1, 3):
         table = pd.read_parquet(tmp_path / "split-99" / f"train-{seed}.parquet")
         assert table["example_id"].tolist() == problem.train.ids[sample_for(problem, PAPER, seed)[0].rows].tolist()
-
-
-def test_the_files_of_the_paper_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
-    path = export("b3db_measured", tmp_path, seeds=(2, 1), members=2, sampling=PAPER)
-    about = json.loads(path.read_text())
-    problem = load_problem("b3db_measured")
-    names = ("train", "test", "bootstraps", "features")
-    train, test, boots, features = (pd.read_parquet(tmp_path / "split-99" / f"{name}.parquet") for name in names)
-    rows = np.stack([bootstrap(sample_for(problem, PAPER, seed)[0], members=2) for seed in (1, 2)])
-    for s, k in np.ndindex(2, 2):
-        bootstrapped = boots[(boots["train_seed"] == s + 1) & (boots["member"] == k)]
-        assert bootstrapped["example_id"].tolist() == problem.train.ids[rows[s, k]].tolist()
-    assert train["y"].tolist() == problem.train.y.tolist()
-    assert list(test.columns) == ["evalset", "example_id", "smiles"]
-    assert not set(test["example_id"]) & set(train["example_id"])
-    x = np.stack(features.set_index("example_id")["x"][problem.evals["ood"].ids])
-    np.testing.assert_array_equal(x, problem.evals["ood"].x)
-    assert about["splits"]["99"]["problem"] == problem.fingerprint
-    assert about["train_seeds"] == [1, 2]
 
 
 def test_a_folder_with_other_contents_is_left_alone(tmp_path):
@@ -76,14 +58,7 @@ def test_a_folder_with_other_contents_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"seeds": (1, 2, 3)}, "3 without the other half; use an even count"),
-        ({"members": 2}, "only --sampling paper gives several bootstraps of the pool; under halves, resample"),
-    ],
-)
-def test_what_halves_do_not_have_is_refused_before_anything_is_written(settings, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        export("b3db_measured", tmp_path / "protocol", **settings)
+def test_half_a_halving_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UserError, match="3 without the other half; use an even count"):
+        export("b3db_measured", tmp_path / "protocol", seeds=(1, 2, 3))
     assert not (tmp_path / "protocol").exists()

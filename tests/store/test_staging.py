@@ -57,12 +57,6 @@ def test_a_folder_is_replaced_whole_and_nothing_else_is_left(site: Path) -> None
     assert names(site.parent) == ["site"]
 
 
-def test_a_folder_is_created_with_those_above_it(tmp_path: Path) -> None:
-    with staging.replacing(tmp_path / "a" / "b") as new:
-        page(new, "new")
-    assert shown(tmp_path / "a" / "b") == "new"
-
-
 def test_a_failure_keeps_the_old_folder(site: Path) -> None:
     with pytest.raises(FileNotFoundError), staging.replacing(site) as new:
         (new / "missing" / "index.html").write_text("new")
@@ -141,24 +135,6 @@ def test_what_a_kill_left_is_removed_after_a_day_and_what_is_in_use_or_a_user_s_
         staging.sweep(site.parent)
         assert names(site.parent) == sorted([".site.backup", in_use.name, "site"])
     assert names(site.parent) == [".site.backup", "site"]
-
-
-AT_ONCE = """
-for i in range(40):
-    with replacing(target) as new:
-        for name in ("index.html", "style.css"):
-            (new / name).write_text(sys.argv[2])
-"""
-
-
-@pytest.mark.slow
-def test_of_processes_that_replace_a_folder_at_once_all_finish_and_one_stays_whole(site: Path) -> None:
-    writers = [python(AT_ONCE, site, text) for text in ("one", "two", "three")]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    assert shown(site) in ("one", "two", "three")
-    assert names(site.parent) == ["site"]
-    for writer in writers:
-        writer.communicate()
 
 
 def test_a_name_with_wildcards_means_itself(tmp_path: Path) -> None:

@@ -51,20 +51,13 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def training_rows(folder: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the ids (R,), features (R, D) and labels (R,) of the rows that a train seed may be trained on."""
-    if (own := folder / f"train-{seed}.parquet").is_file():
-        rows = pd.read_parquet(own)
-        return rows["example_id"].to_numpy(), np.stack(rows["x"]), rows["y"].to_numpy()
-    train, boots, features = (pd.read_parquet(folder / f"{n}.parquet") for n in ("train", "bootstraps", "features"))
-    ids = boots.loc[boots["train_seed"] == seed, "example_id"].to_numpy()
-    x, y = features.set_index("example_id")["x"], train.set_index("example_id")["y"]
-    return ids, np.stack(x[ids]), y[ids].to_numpy()
+    rows = pd.read_parquet(folder / f"train-{seed}.parquet")
+    return rows["example_id"].to_numpy(), np.stack(rows["x"]), rows["y"].to_numpy()
 
 
 def examples(folder: Path) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the test examples and their features (T, D)."""
     test = pd.read_parquet(folder / "test.parquet")
-    if "x" not in test:
-        test["x"] = pd.read_parquet(folder / "features.parquet").set_index("example_id")["x"][test["example_id"]].array
     return test[["evalset", "example_id"]], np.stack(test["x"])
 
 
