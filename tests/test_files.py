@@ -259,3 +259,14 @@ def test_a_name_that_leads_out_of_a_folder_is_refused(tmp_path):
     for name in ("../x", "a/../../x", "/etc/passwd", str(tmp_path.parent)):
         with pytest.raises(UserError, match="leads out of"):
             cache.inside(tmp_path, name)
+
+
+@pytest.mark.parametrize("folder", [".", "made"])
+def test_a_file_in_place_of_the_folder_is_done_without(tmp_path, monkeypatch, folder):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    blocked = tmp_path / "cache" / folder
+    blocked.parent.mkdir(exist_ok=True)
+    blocked.write_bytes(b"no folder")
+    assert not kept()
+    assert not kept()
+    assert blocked.read_bytes() == b"no folder"

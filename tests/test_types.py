@@ -124,3 +124,14 @@ def test_predictions_travel_to_another_process_without_what_was_computed_of_them
     p.computed["churn"] = np.zeros(2)
     back = pickle.loads(pickle.dumps(p))
     assert (back.computed, back.ids.tolist(), [*p.computed]) == ({}, ["a", "b"], ["churn"])
+
+
+def test_rounding_does_not_make_probabilities_wrong():
+    rounded = np.array([0.33333, 0.33333, 0.33333], dtype=np.float32)
+    assert replace(RIGHT, values=np.tile(rounded, (2, 3, 1))).values.shape == (2, 3, 3)
+
+
+def test_equal_keys_have_equal_names():
+    same = replace(KEY, params={"members": 2, "lam": 3.0})
+    assert same == KEY
+    assert same.digest == KEY.digest

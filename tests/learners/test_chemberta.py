@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,9 @@ def test_weights_of_another_network_are_refused(folder, save):
     (folder / "config.json").write_bytes(before)
     with pytest.raises(UserError, match="these weights belong to another network: roberta"):
         network()
+
+
+def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[pretrained\]'\n  get config\.json"):
+        ChemBERTa().weights()

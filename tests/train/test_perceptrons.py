@@ -71,3 +71,13 @@ def test_networks_are_those_that_pytorch_trains_alone(x, dropout, limit):
     for m, network in enumerate(initial(KEYS, 3, dropout)):
         theirs = [parameter.detach() for parameter in trained_by_pytorch(network, m, x, limit)]
         torch.testing.assert_close(ours[m], theirs, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
+    inputs = Inputs(bits(share))
+    together = trained(Perceptrons(initial(KEYS, 2, 0.2), inputs, RECIPE), 3)
+    alone = Perceptrons(initial(KEYS[:1], 2, 0.2), inputs, RECIPE)
+    for one, first, second in zip(trained(alone, 1)[0], *together[:2], strict=True):
+        assert torch.equal(one, first)
+        assert not torch.equal(first, second)

@@ -164,3 +164,10 @@ def test_overlapping_rows_are_disjoint_halves_at_0_and_one_bootstrap_at_1():
         assert max(len(set(a)), len(set(b))) <= 2500
     assert len(set(halves[0][0]) & set(halves[1][0])) > 0  # each seed has its own halves
     np.testing.assert_array_equal(same, ROWS[:, :1].repeat(2, axis=1))
+
+
+def test_common_draws_stay_common_at_a_larger_share_and_depend_on_the_seed_alone():
+    few, more = (np.stack([overlapping(sample, share) for sample in SAMPLES]) for share in (0.3, 0.4))
+    same = few[:, 0] == few[:, 1]
+    np.testing.assert_array_equal(few.transpose(0, 2, 1)[same], more.transpose(0, 2, 1)[same])
+    np.testing.assert_array_equal(overlapping(sample_of(PROBLEM, 3), 0.3), few[2])
