@@ -34,7 +34,7 @@ MISSING_WORDS = frozenset(
         "#name?|#null!",
     )
 )
-"""Words that stand for a missing value in a user's target, whatever their capitals: docs/own-data.md lists them."""
+"""Words that stand for a missing value in a user's target, whatever their capitals."""
 POSITIVE = re.compile(
     r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1",
     re.IGNORECASE,

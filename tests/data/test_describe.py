@@ -18,7 +18,6 @@ from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
 
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
@@ -107,12 +106,6 @@ def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
         assert re.search(r"^taken as missing: '.*' \((12|9)\)$", notes, re.M)
     spec = dataset(tmp_path / "assay.csv")
     assert load_rows(spec).table["no_target"].sum() == 9
-
-
-def test_the_words_for_missing_are_those_of_the_documentation():
-    page = (CHECKOUT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    listed = " ".join(page.partition("Words for missing values:")[2].partition("\n\n")[0].split())
-    assert {*re.findall(r"`([^`]+)`", listed)} == MISSING_WORDS
 
 
 @pytest.mark.parametrize("word", ["failed", "inconclusive", "Yes"])

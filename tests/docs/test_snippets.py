@@ -52,8 +52,6 @@ PAGES = {
 NOTEBOOKS = {page.stem: page for page in sorted((CHECKOUT / "docs" / "notebooks").glob("*.ipynb"))}
 SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
-RUN_BY = {"docs/mlflow.md": "tests/docs/test_mlflow.py", "docs/deploy.md": "tests/run/test_served.py"}
-"""Pages whose Python is run by a test of their own."""
 FOREIGN = {
     "cd",
     "codespell",
@@ -347,7 +345,6 @@ SHELL = [
 PYTHON = [
     pytest.param(block, id=f"{name}:{block.line}")
     for name, page in PAGES.items()
-    if name not in RUN_BY
     for block in blocks(page.read_text(encoding="utf-8"))
     if block.kind == "python"
 ]
@@ -462,8 +459,6 @@ def test_each_block_of_a_page_is_run_parsed_or_read() -> None:
             elif block.kind not in ("sh", "python", "text", "bibtex"):
                 uncovered.append(f"{name}:{block.line}: a block of {block.kind or 'no language'}")
     assert not uncovered
-    for name, test in RUN_BY.items():
-        assert Path(name).name in (CHECKOUT / test).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
