@@ -284,27 +284,27 @@ class Drift(Measure):
     """A measure of |Δ| between two retrainings: its distribution is skewed, so its interval is on the log scale."""
 
 
-def drift(of: Measure) -> Drift:
+def drift(measure: Measure) -> Drift:
     """Return the measure of |Δ| of a per-run measure between two retrainings (paper, additional metrics)."""
 
     def between(p: Predictions) -> np.ndarray:
-        values = of.of_runs(p)
+        values = measure.of_runs(p)
         return np.abs(values[:, None] - values[None, :])
 
-    unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
-    key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
+    unit, scale, digits = measure.delta or (measure.unit, measure.scale, measure.digits)
+    key, name = f"abs_delta_{measure.key}", f"|Δ {measure.name}|"
     return Drift(
         key,
         name,
-        of.task,
+        measure.task,
         -1,
         unit=unit,
         scale=scale,
         digits=digits,
         help="its difference between two retrainings",
         per_pair=between,
-        most=of.most,
-        needs_probabilities=of.needs_probabilities,
+        most=measure.most,
+        needs_probabilities=measure.needs_probabilities,
         board=False,
     )
 

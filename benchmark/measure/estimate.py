@@ -35,9 +35,9 @@ def estimate(measure: Measure, splits: Splits, kind: IntervalKind = "runs") -> E
 
     examples = measure.of_examples
     n = sum(len(a.ids) if measure.rows is None else int(measure.rows(a).sum()) for a, _ in splits)
-    found = interval(kind, partial(of, measure.of_runs), partial(of, examples) if examples else None, n)
+    estimated = interval(kind, partial(of, measure.of_runs), partial(of, examples) if examples else None, n)
     positive = isinstance(measure, Drift) and all(b is None for _, b in splits)
-    return on_log_scale(found) if positive and kind != "paper" else found
+    return on_log_scale(estimated) if positive and kind != "paper" else estimated
 
 
 Arrays = Callable[[], Sequence[np.ndarray]]

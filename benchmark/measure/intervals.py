@@ -97,7 +97,7 @@ def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     else:
         squares = [(value - end) ** 2 for end in (low, high)]
         df = float(dfs.min())
-    below, above = (float(np.sqrt(weights**2 @ of)) for of in squares)
+    below, above = (float(np.sqrt(weights**2 @ half_widths)) for half_widths in squares)
     half = below if mean > 0 else above
     p = 2 * float(stdtr(df, -stdtrit(df, 0.975) * abs(mean) / half)) if half > 0 else float("nan")
     return Estimate(mean, mean - below, mean + above, p, df)
@@ -312,9 +312,9 @@ def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Es
     return Estimate(value, value - half, value + half, 2 * float(stdtr(df, -abs(value) / error)), df)
 
 
-def _negligible(spread: float, *of: np.ndarray) -> bool:
+def _negligible(spread: float, *numbers: np.ndarray) -> bool:
     """Return whether a spread is no more than the rounding error of the numbers that it comes from."""
-    return bool(spread <= EQUAL * max(np.abs(part).max(initial=0) for part in of))
+    return bool(spread <= EQUAL * max(np.abs(part).max(initial=0) for part in numbers))
 
 
 def _levels(values: np.ndarray) -> np.ndarray:

@@ -123,5 +123,5 @@ def _order(p: Predictions) -> np.ndarray:
 def log_odds(p: Predictions) -> np.ndarray:
     """Return log-odds of class 1, (R, T), which order examples without the ties of float32 probabilities near one."""
     tiny = np.finfo(np.float64).tiny
-    one, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
-    return np.log(np.maximum(one, tiny)) - np.log(np.maximum(others, tiny))
+    first, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
+    return np.log(np.maximum(first, tiny)) - np.log(np.maximum(others, tiny))

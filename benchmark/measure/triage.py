@@ -91,9 +91,9 @@ def by_mean_entropy(p: Predictions) -> list[Gain]:
     return [gain(entropy(p).mean(axis=0), _churn(_votes(p).sum(axis=0)))]
 
 
-def average(curves: Sequence[Gain], of: Callable[[Gain], float]) -> float:
+def average(curves: Sequence[Gain], number: Callable[[Gain], float]) -> float:
     """Return the mean over ``curves`` of a number of each; nan without flips."""
-    return float(np.mean([of(curve) for curve in curves]))
+    return float(np.mean([number(curve) for curve in curves]))
 
 
 def recall_curve(curves: Sequence[Gain], shares: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def measured(p: Predictions) -> dict[str, float]:
         "entropy, seen": by_mean_entropy(p),
     }
     summaries: dict[str, Callable[[Gain], float]] = {"recall": decile, "area": attrgetter("area")}
-    numbers = {f"{name} of {score}": average(c, of) for name, of in summaries.items() for score, c in curves.items()}
+    numbers = {f"{name} of {score}": average(c, n) for name, n in summaries.items() for score, c in curves.items()}
     return numbers | {
         f"{name}, difference": numbers[f"{name} of churn"] - numbers[f"{name} of entropy"] for name in summaries
     }

@@ -38,7 +38,7 @@ class Decomposition(GridStudy):
         datasets = classifications(expand(self.dataset))
         levels = range(1001, 1001 + self.levels)  # outside the train seeds, so that no draw has two roles
         grid = {held: [fixed(held, level) for level in levels] for held in HELD}
-        cells = self.cells(context, ["erm", *(text for of in grid.values() for text in of)], datasets)
+        cells = self.cells(context, ["erm", *(text for draws in grid.values() for text in draws)], datasets)
         where = (
             f"ERM, ID test, split {self.canonical_seed}; intervals over {self.levels} draws of the fixed sources, with "
             "the same retrainings throughout: they do not cover other retrainings."
@@ -47,7 +47,7 @@ class Decomposition(GridStudy):
         rows, charts, answer = list[SheetRow](), [], []
         for d in datasets:
             title, every = load_spec(d).title, mean("churn", cells[d, "erm"])
-            churn = {held: np.array([mean("churn", cells[d, text]) for text in of]) for held, of in grid.items()}
+            churn = {held: np.array([mean("churn", cells[d, text]) for text in draws]) for held, draws in grid.items()}
             alone = {source: churn[tuple(other for other in SOURCES if other != source)] for source in SOURCES}
             but = {source: churn[source,] for source in SOURCES}
             whole = every or np.nan  # without flips there are no shares
@@ -56,8 +56,8 @@ class Decomposition(GridStudy):
                 rows.append([title, name, *map(Sampled, values)])
             rows.append([title, "all three", Sampled(np.array([every])), "–", "–", "–"])
             series = {
-                name: [Point(beside(i, place, 2), Sampled(values)) for i, values in enumerate(of.values())]
-                for place, (name, of) in enumerate({"alone": alone, "all but this": but}.items())
+                name: [Point(beside(i, place, 2), Sampled(values)) for i, values in enumerate(draws.values())]
+                for place, (name, draws) in enumerate({"alone": alone, "all but this": but}.items())
             }
             caption = f"{title}. {where}"
             charts.append(Chart("sources", "Sources of churn", caption, names, axis, series, joined=False))

@@ -56,14 +56,14 @@ class FlipRows:
             refuse_sampling(method, "halves")
             split = self.canonical_seed
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
-            found = context.record(key, name, split, name_rows, method, name, split, self.halvings)
+            record = context.record(key, name, split, name_rows, method, name, split, self.halvings)
             who = [spec.title, title(method, spec.task)]
-            named, nearest, paired, others = tried = comparisons(found)
-            counts = [str(found[key]) for key in ("tests", "flipping")] + [str(named[:, 1].sum())]
+            named, nearest, paired, others = tried = comparisons(record)
+            counts = [str(record[key]) for key in ("tests", "flipping")] + [str(named[:, 1].sum())]
             to_nearest = _share(named), _share(nearest), _ratio(named, nearest)
             to_others = str(paired[:, 1].sum()), _share(paired), _share(others), _ratio(paired, others)
             rows.append([*who, *counts, *to_nearest, *to_others])
-            answer.append(f"{', '.join(who)}: {_sentence(found, tried)}")
+            answer.append(f"{', '.join(who)}: {_sentence(record, tried)}")
         half = self.halvings // 2
         caption = (
             f"ID test of split {self.canonical_seed}. Of {self.halvings} random halvings of the training pool, "
@@ -89,16 +89,16 @@ class FlipRows:
         return Report(answer, [Sheet("rows", "Training rows that flips hang on", caption, header, rows, [note])])
 
 
-def comparisons(found: Content) -> list[np.ndarray]:
+def comparisons(record: Content) -> list[np.ndarray]:
     """Return, for each molecule with named rows, how many were confirmed and tried, (M, 2): of the named rows, the
     nearest ones, the named rows that have an equally similar one, and these."""
     counts = []
-    for molecule in found["molecules"]:
+    for molecule in record["molecules"]:
         named, nearest, alike = (molecule[part] for part in ("named", "nearest", "alike"))
         pairs = [(row, other) for row, other in zip(named, alike, strict=True) if other]
         parts = named, nearest, [row for row, _ in pairs], [other for _, other in pairs]
         counts.append([(sum(row["p"] <= influence.LEVEL for row in part), len(part)) for part in parts])
-    return [*np.array([of for of in counts if of[0][1]], dtype=int).reshape(-1, 4, 2).swapaxes(0, 1)]
+    return [*np.array([parts for parts in counts if parts[0][1]], dtype=int).reshape(-1, 4, 2).swapaxes(0, 1)]
 
 
 def share(counts: np.ndarray) -> float:
@@ -119,16 +119,16 @@ def _sampled(statistic: Callable[[np.ndarray], float], molecules: int) -> Sample
     return Sampled(pseudo_values(statistic, molecules) if molecules else np.array([np.nan]))
 
 
-def _sentence(found: Content, tried: Sequence[np.ndarray]) -> str:
+def _sentence(record: Content, tried: Sequence[np.ndarray]) -> str:
     named, nearest, paired, others = tried
     if not len(named):
-        return f"no row can be named for any of the {found['flipping']} of {found['tests']} test molecules that flip."
+        return f"no row can be named for any of the {record['flipping']} of {record['tests']} test molecules that flip."
     pairs = (
         f" Of {paired[:, 1].sum()} named rows for which there is an equally similar one they confirm "
         f"{percent(share(paired))}, and {percent(share(others))} of the equally similar ones."
     )
     return (
-        f"{found['flipping']} of {found['tests']} test molecules flip; for {len(named)} of them {named[:, 1].sum()} "
+        f"{record['flipping']} of {record['tests']} test molecules flip; for {len(named)} of them {named[:, 1].sum()} "
         f"training rows are named. Other models confirm {percent(share(named))} of these rows, and "
         f"{percent(share(nearest))} of as many nearest rows.{pairs if paired[:, 1].sum() else ''}"
     )
@@ -161,7 +161,7 @@ def trained(problem: Problem, method: Pipeline, start: int, stop: int) -> tuple[
     return halves, values[..., 1].reshape(stop - start, 2, -1)
 
 
-def claims(problem: Problem, halves: np.ndarray, one: np.ndarray) -> dict[str, Any]:
+def claims(problem: Problem, halves: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
     """Name rows by the first half of the halvings and try them by the others; arguments are as ``trained`` returns.
 
     Return how many molecules the ID test has (``tests``), how many of them are ``flipping``, and for each of these its
@@ -172,23 +172,23 @@ def claims(problem: Problem, halves: np.ndarray, one: np.ndarray) -> dict[str, A
         raise UserError(f"{problem.name}: this study needs two classes, found {problem.n_outputs}")
     test = problem.evals["id"]
     first, second = np.array_split(np.arange(len(halves)), 2)
-    share = (one[first] > 0.5).mean(axis=(0, 1))
+    share = (chances[first] > 0.5).mean(axis=(0, 1))
     flipping = np.flatnonzero(np.minimum(share, 1 - share) >= FLIPS)
     similarity = similarities(problem.train.smiles.tolist(), test.smiles[flipping].tolist())
-    differences = one[:, 0, flipping] - one[:, 1, flipping]
+    differences = chances[:, 0, flipping] - chances[:, 1, flipping]
     sign = 2.0 * problem.train.y - 1
     molecules: list[dict[str, Any]] = []
     if not len(flipping):
         return {"tests": len(test), "flipping": 0, "molecules": molecules}
-    found = influence.effects(halves[first], differences[first], similarity, sign)
-    for t, rows in enumerate(influence.named(found)):
+    estimated = influence.effects(halves[first], differences[first], similarity, sign)
+    for t, rows in enumerate(influence.named(estimated)):
         nearest = np.argsort(-similarity[:, t], kind="stable")[: len(rows)]
         others = alike(similarity[:, t], rows)
-        about = problem, halves[second], one[second][:, :, flipping[t]]
+        about = problem, halves[second], chances[second][:, :, flipping[t]]
         molecules.append(
             {
                 "id": str(test.ids[flipping[t]]),
-                "named": _tried(*about, rows, np.sign(found.mean[rows, t])),
+                "named": _tried(*about, rows, np.sign(estimated.mean[rows, t])),
                 "nearest": _tried(*about, nearest, sign[nearest]),
                 "alike": [_tried(*about, row, sign[row])[0] if len(row) else None for row in others],
             }
@@ -203,24 +203,24 @@ def alike(similarity: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """
     free = np.ones(len(similarity), dtype=bool)
     free[rows] = False
-    found = []
+    others = []
     for row in rows:
         distance = np.where(free, np.abs(similarity - similarity[row]), np.inf)
         nearest = int(distance.argmin())
-        found.append(np.array([nearest] if distance[nearest] <= ALIKE else [], dtype=int))
-        free[found[-1]] = False
-    return found
+        others.append(np.array([nearest] if distance[nearest] <= ALIKE else [], dtype=int))
+        free[others[-1]] = False
+    return others
 
 
 def _tried(
-    problem: Problem, halves: np.ndarray, one: np.ndarray, rows: np.ndarray, sign: np.ndarray
+    problem: Problem, halves: np.ndarray, chances: np.ndarray, rows: np.ndarray, sign: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Try ``rows`` for a molecule with probabilities ``one`` (H, 2): id, ``effect`` on the probability of class 1 with
-    its 95 % interval and one-sided p, and the share of models that predict class 1 ``with`` the row and ``without``."""
+    """Try ``rows`` for a molecule with probabilities ``chances`` (H, 2): id, ``effect`` on that of class 1 with its
+    95 % interval and one-sided p, and the share of models that predict class 1 ``with`` the row and ``without``."""
     held = halves[:, rows].astype(float)
-    seen = influence.seen(held, np.repeat((one[:, 0] - one[:, 1])[:, None], len(rows), axis=1), sign)
+    seen = influence.seen(held, np.repeat((chances[:, 0] - chances[:, 1])[:, None], len(rows), axis=1), sign)
     both = np.stack([held, -held], axis=1)  # ±1 for each of the two models of a halving
-    class_one = (one > 0.5)[:, :, None]
+    class_one = (chances > 0.5)[:, :, None]
     shares = [(class_one & (both == side)).sum(axis=(0, 1)) / (both == side).sum(axis=(0, 1)) for side in (1, -1)]
     columns = {"effect": seen.effect, "low": seen.low, "high": seen.high, "p": seen.p}
     columns |= {"with": shares[0], "without": shares[1]}

@@ -78,8 +78,8 @@ class HeatMap(FromPredictions):
 
     def finding(self, cells: Cells) -> str:
         still = [
-            f"{percent((flips(of) == 0).mean(), 1)} with {of[0].title} (churn {percent(mean('churn', of), 1)})"
-            for of in cells.values()
+            f"{percent((flips(some) == 0).mean(), 1)} with {some[0].title} (churn {percent(mean('churn', some), 1)})"
+            for some in cells.values()
         ]
         return f"the share of test examples that never flip is {', '.join(still)}"
 
@@ -92,8 +92,8 @@ class TopK(FromPredictions):
 
     def finding(self, cells: Cells) -> str:
         overlap = [
-            f"{np.mean([TOP_JACCARD.mean(cell.predictions['id']) for cell in of]):.2f} with {of[0].title}"
-            for of in cells.values()
+            f"{np.mean([TOP_JACCARD.mean(cell.predictions['id']) for cell in some]):.2f} with {some[0].title}"
+            for some in cells.values()
         ]
         return f"the Jaccard overlap of two retrainings' ten most probable actives is {', '.join(overlap)}"
 

@@ -62,10 +62,10 @@ class Frontier(GridStudy):
             )
         methods = list(dict.fromkeys(["erm", *(self.methods or METHODS[self.task]).split()]))
         cells = context.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
-        found = {m: self._by_family(cells, m, families) for m in methods}
+        averages = {m: self._by_family(cells, m, families) for m in methods}
         titles = {m: cells[datasets[0], m][0].title for m in methods}
-        methods.sort(key=lambda m: float(found[m].churn.mean()))
-        by = {m: [titles[o] for o in methods if o != m and dominates(found[o], found[m])] for m in methods}
+        methods.sort(key=lambda m: float(averages[m].churn.mean()))
+        by = {m: [titles[o] for o in methods if o != m and dominates(averages[o], averages[m])] for m in methods}
 
         if self.task == "regression":
             heads = [Head("Churn / ERM's", 1, 2), Head("MAE / ERM's", 1, 2), Head("Cost / ERM's", 1, 1)]
@@ -74,11 +74,11 @@ class Frontier(GridStudy):
         rows: list[SheetRow] = []
         series: dict[str, list[Point]] = {"Not shown to be dominated": [], "Dominated": []}
         for m in methods:
-            quality = found[m].loss if self.task == "regression" else 1 - found[m].loss
-            churn, shown, cost = map(Sampled, (found[m].churn, quality, found[m].cost))
+            quality = averages[m].loss if self.task == "regression" else 1 - averages[m].loss
+            churn, shown, cost = map(Sampled, (averages[m].churn, quality, averages[m].cost))
             rows.append([titles[m], churn, shown, cost, _some(by[m])])
-            change = Sampled(found[m].churn - found["erm"].churn)
-            gain = found["erm"].loss - found[m].loss
+            change = Sampled(averages[m].churn - averages["erm"].churn)
+            gain = averages["erm"].loss - averages[m].loss
             if by[m]:
                 series["Dominated"].append(Point(float(gain.mean()), change, "ERM" if m == "erm" else ""))
             else:
@@ -90,7 +90,7 @@ class Frontier(GridStudy):
             "the calmest two of these are named. The intervals are not adjusted for the number of comparisons. Cost: "
             "seconds of a fit."
         )
-        front = "; ".join(self._said(titles[m], found[m]) for m in methods if not by[m])
+        front = "; ".join(self._said(titles[m], averages[m]) for m in methods if not by[m])
         answer = f"Of {len(methods)} methods over {n} families, these are not shown to be dominated: {front}."
         title = "Accuracy, churn and cost over families"
         sheet = Sheet("frontier", title, caption, ["Method", *heads, "Dominated by"], rows)
@@ -111,10 +111,10 @@ class Frontier(GridStudy):
         for dataset, family in families.items():
             ours, erm = _measured(cells[dataset, method]), _measured(cells[dataset, "erm"])
             rows.setdefault(family, []).append(np.where(relative, ours / erm, ours))
-        return ByFamily(*np.array([np.mean(of, axis=0) for of in rows.values()]).T)
+        return ByFamily(*np.array([np.mean(datasets, axis=0) for datasets in rows.values()]).T)
 
-    def _said(self, title: str, found: "ByFamily") -> str:
-        lost, churn, cost = (float(of.mean()) for of in (found.loss, found.churn, found.cost))
+    def _said(self, title: str, averages: "ByFamily") -> str:
+        lost, churn, cost = (float(values.mean()) for values in (averages.loss, averages.churn, averages.cost))
         if self.task == "regression":
             return f"{title} (churn {churn:.2f} and MAE {lost:.2f} of ERM's, {cost:.1f} times its cost)"
         return f"{title} (churn {100 * churn:.1f} %, accuracy {100 - 100 * lost:.1f} %, {cost:.1f} times ERM's cost)"

@@ -90,7 +90,7 @@ class Knobs(GridStudy):
             known = bool(np.isfinite(equal.values).all())
             at_equal |= {title: float(np.mean(equal.values))} if known else {}
             rows.append([title, *_at(knob, usual, tried), *_at(knob, chosen, tried), equal if known else "–"])
-            series[title] = [Point(*_both(of), f"{value:g}", value == chosen) for value, of in tried.items()]
+            series[title] = [Point(*_both(setting), f"{value:g}", value == chosen) for value, setting in tried.items()]
         series["ERM"] = [Point(*_both(erm))]
         best = min(at_equal, key=at_equal.__getitem__)
         lowest = f"{at_equal[best]:.3f}" if spec.task == "regression" else percent(at_equal[best], 1)
@@ -108,10 +108,10 @@ class Knobs(GridStudy):
         )
         both = [quality, churn]
         header: list[str | Head] = ["Method", "Default", *map(head, both), "Selected"]
-        header += [Head(f"{one.title}, selected", one.scale, one.digits) for one in both]
+        header += [Head(f"{measure.title}, selected", measure.scale, measure.digits) for measure in both]
         header += [Head(f"{churn.title} at ERM's {of_erm}", churn.scale, churn.digits)]
         sheet = Sheet("selected", "Every method at its default and at its selected setting", caption, header, rows)
-        x, y = (Axis(one.title, one.scale) for one in both)
+        x, y = (Axis(measure.title, measure.scale) for measure in both)
         return Report(
             [answer],
             [sheet],
@@ -142,12 +142,12 @@ def churn_at(loss: float, losses: np.ndarray, churns: np.ndarray) -> float:
     >>> churn_at(0.2, np.array([0.1, 0.3]), np.array([0.4, 0.2]))
     0.3
     """
-    found = list(churns[losses <= loss])
+    reached = list(churns[losses <= loss])
     for i in range(len(losses) - 1):
         (a, b), (c, d) = losses[i : i + 2], churns[i : i + 2]
         if min(a, b) < loss < max(a, b):
-            found.append(c + (d - c) * (loss - a) / (b - a))
-    return float(min(found, default=np.nan))
+            reached.append(c + (d - c) * (loss - a) / (b - a))
+    return float(min(reached, default=np.nan))
 
 
 def equal_accuracy(tried: Sequence[Sequence[Cell]], erm: Sequence[Cell]) -> np.ndarray:

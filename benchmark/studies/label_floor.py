@@ -56,14 +56,14 @@ class LabelFloor:
                 spec = load_spec(name)
                 key = f"{name}, split {self.canonical_seed}, {method}, teacher {teacher}, seeds {self.seeds}"
                 own = (
-                    make_method(one, spec.task, backbone=spec.backbone, sampling="halves")
-                    for one in (text, self.teacher)
+                    make_method(name_of, spec.task, backbone=spec.backbone, sampling="halves")
+                    for name_of in (text, self.teacher)
                 )
                 given = *own, name, self.canonical_seed, retrainings(self.seeds)
-                found = context.record(key, name, self.canonical_seed, without_noise, *given)
-                churn = {world: Sampled(np.array(found["churn"][world])) for world in WORLDS}
-                right = Sampled(np.array(found["accuracy"]))
-                near = [Sampled(np.array(found[part])) for part in ("near", "near_flips")]
+                record = context.record(key, name, self.canonical_seed, without_noise, *given)
+                churn = {world: Sampled(np.array(record["churn"][world])) for world in WORLDS}
+                right = Sampled(np.array(record["accuracy"]))
+                near = [Sampled(np.array(record[part])) for part in ("near", "near_flips")]
                 rows.append([spec.title, shown, right, *churn.values(), *near])
                 series.setdefault(shown, []).append(
                     Point(beside(place, len(series), 2), Sampled(churn[WORLDS[1]].values / churn["real"].values.mean()))
@@ -121,10 +121,10 @@ def without_noise(
     near = np.abs(classes[0].mean(axis=(0, 1)) - 0.5) < NEAR
     right = (classes[0] > 0.5) == problem.evals["id"].y
     return {
-        "churn": {world: of.mean(axis=1).tolist() for world, of in zip(WORLDS, flips, strict=True)},
+        "churn": {world: by_halving.mean(axis=1).tolist() for world, by_halving in zip(WORLDS, flips, strict=True)},
         "accuracy": right.mean(axis=(1, 2)).tolist(),
         "near": [float(near.mean())] * len(pairs),
-        "near_flips": [float(of[near].sum() / max(of.sum(), 1)) for of in flips[0]],
+        "near_flips": [float(by_halving[near].sum() / max(by_halving.sum(), 1)) for by_halving in flips[0]],
     }
 
 

@@ -39,10 +39,10 @@ class LambdaRule(GridStudy):
             erm = summary(others[0][i : i + 1])
             answer.append(f"On {spec.title}, split {split}, the rule selects {chosen}. ERM: {erm}.")
         where = f"{spec.title}, {over(splits)}" + (f", sampling {self.sampling}" if self.sampling != PAPER else "")
-        rows: list[SheetRow] = [[of[0].title, *compared(of, others[0]), ""] for of in others]
-        for lam, of in swept.items():
+        rows: list[SheetRow] = [[c[0].title, *compared(c, others[0]), ""] for c in others]
+        for lam, c in swept.items():
             selected = ", ".join(str(split) for split, pick in zip(splits, picked, strict=True) if pick == lam)
-            rows.append([of[0].title, *compared(of, others[0]), f"selected on {selected}" if selected else ""])
+            rows.append([c[0].title, *compared(c, others[0]), f"selected on {selected}" if selected else ""])
         caption = f"{where}, ID test. Δ is the difference to ERM at equal bootstraps."
         sweep = Sheet("sweep", "λ, accuracy and churn", caption, ["Method", *heads_compared(spec.task), "Rule"], rows)
         tolerance = Sheet(
@@ -50,7 +50,7 @@ class LambdaRule(GridStudy):
             "Selected λ at other tolerances",
             "The largest λ that costs at most the tolerance, relative to ERM on the ID test.",
             ["Tolerance", *(f"Split {split}" for split in splits)],
-            [[f"{t:g}", *("none" if lam is None else f"{lam:g}" for lam in of)] for t, of in picks.items()],
+            [[f"{t:g}", *("none" if lam is None else f"{lam:g}" for lam in lams)] for t, lams in picks.items()],
         )
         return Report(answer, [sweep, tolerance], [self._pareto(where, others, swept, picked)])
 
@@ -72,4 +72,4 @@ class LambdaRule(GridStudy):
 
 def _picks(erm: Sequence[Cell], swept: Swept, tolerance: float) -> list[float | None]:
     losses = [{lam: selection.loss(cells[i : i + 1]) for lam, cells in swept.items()} for i in range(len(erm))]
-    return [selection.select(of, selection.loss(erm[i : i + 1]), tolerance) for i, of in enumerate(losses)]
+    return [selection.select(each, selection.loss(erm[i : i + 1]), tolerance) for i, each in enumerate(losses)]

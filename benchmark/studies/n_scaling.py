@@ -52,11 +52,13 @@ class NScaling(GridStudy):
         title = load_spec(self.dataset).title
         where = f"ERM on {title}, ID test, {over(splits)}"
         rows: list[SheetRow] = [
-            [str(size), *(Measured(key, of) for key in ("accuracy", "sym_kl", "churn"))]
-            for size, of in zip(sizes, cells, strict=True)
+            [str(size), *(Measured(key, of_size) for key in ("accuracy", "sym_kl", "churn"))]
+            for size, of_size in zip(sizes, cells, strict=True)
         ]
         series = {
-            f"Split {split}": [Point(n, Measured("sym_kl", of[i : i + 1])) for n, of in zip(sizes, cells, strict=True)]
+            f"Split {split}": [
+                Point(n, Measured("sym_kl", of_size[i : i + 1])) for n, of_size in zip(sizes, cells, strict=True)
+            ]
             for i, split in enumerate(splits)
         }
         answer = [

@@ -144,20 +144,20 @@ class NScalingDisjoint:
         for split in parse_splits(self.canonical_seed):
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
             records.append(context.record(key, name, split, share_out, method, name, split, self.halvings))
-        return [np.mean([of[part] for of in records], axis=0) for part in ("rows", "pool", "churn", "accuracy")]
+        return [np.mean([record[part] for record in records], axis=0) for part in ("rows", "pool", "churn", "accuracy")]
 
 
 def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> str:
-    found = (
+    shares = (
         f"two models on disjoint samples disagree on {percent(churn[0].mean(), 1)} of the test with {sizes[0]:.0f} "
         f"rows each, on {percent(churn[-1].mean(), 1)} with {sizes[-1]:.0f}."
     )
     at_pool, by_last_two, by_line = (percent(values.mean(), 1) for values in fit[2:])
     if np.isnan(fit.exponent).any():
-        return f"{found} At least one size has no flips, so no power law can be fitted."
+        return f"{shares} At least one size has no flips, so no power law can be fitted."
     power = f"{fit.exponent.mean():.2f}".replace("-", "−")
     return (
-        f"{found} A power law with exponent {power} extrapolates to {at_pool} with {pool:.0f} rows each; the last two "
+        f"{shares} A power law with exponent {power} extrapolates to {at_pool} with {pool:.0f} rows each; the last two "
         f"sizes alone give {by_last_two}, and a straight line in log rows gives {by_line}. The table has the intervals."
     )
 

@@ -65,9 +65,9 @@ class Nearby(ABC):
         rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         for title, p, facts in self._flips(context):
             every, groups = np.ones(len(p.ids), dtype=bool), {n: g for n, g in self.groups(facts).items() if g.any()}
-            rows += [[title, name, str(of.sum()), churn_of(p, of), ratio(p, of)] for name, of in groups.items()]
+            rows += [[title, name, str(g.sum()), churn_of(p, g), ratio(p, g)] for name, g in groups.items()]
             said = {n: g for n, g in {"": every, **self.named(facts)}.items() if g.any()}
-            churns = {name: percent(mean_over_pairs(churn_of(p, of).values), 1) for name, of in said.items()}
+            churns = {name: percent(mean_over_pairs(churn_of(p, members).values), 1) for name, members in said.items()}
             whole = churns.pop("")
             parts = ", ".join(f"{name} ({said[name].sum()}) {churn}" for name, churn in churns.items())
             answer.append(f"{title}: two retrainings disagree on {whole} of {len(every)} test molecules; {parts}.")
@@ -144,7 +144,7 @@ class LabelNoise(Nearby):
     def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
         places = [beside(i, place, len(expand(self.dataset))) for i in range(4)]
         groups = zip(places, self.groups(facts).values(), strict=True)
-        return [Point(x, ratio(p, of)) for x, of in groups if of.sum() >= DRAWN]
+        return [Point(x, ratio(p, members)) for x, members in groups if members.sum() >= DRAWN]
 
     def shown(self, rows: list[SheetRow], series: dict[str, list[Point]]) -> tuple[list[Sheet], list[Chart]]:
         about = "groups", "Flips at activity cliffs and conflicting labels"

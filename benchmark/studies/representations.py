@@ -62,8 +62,8 @@ class Representations(GridStudy):
             for m in methods
         }
         scope = mean_of if len(once) > 1 else load_spec(once[0]).title
-        answer = [_sentence(titles[m], scope, found) for m, found in changes.items()]
-        answer.append(_total([pair for found in changes.values() for pair in found.values()]))
+        answer = [_sentence(titles[m], scope, pairs) for m, pairs in changes.items()]
+        answer.append(_total([pair for pairs in changes.values() for pair in pairs.values()]))
         where = f"ID test, {over(splits)}, sampling {self.sampling}"
         caption = (
             f"{where}. Δ is the difference to the same method on the dataset's own features, on the same samples. "
@@ -109,10 +109,10 @@ Pair = tuple[Estimate, ...]
 """The changes of churn and of accuracy."""
 
 
-def _sentence(title: str, scope: str, found: Mapping[str, Pair]) -> str:
+def _sentence(title: str, scope: str, changes: Mapping[str, Pair]) -> str:
     """Sort representations by what the interval of their change of churn allows one to say."""
     kinds: dict[str, list[str]] = {"falls with": [], "rises with": [], "is not shown to change with": []}
-    for representation, (churn, accuracy) in found.items():
+    for representation, (churn, accuracy) in changes.items():
         kind = "falls with" if churn.high < 0 else "rises with" if churn.low > 0 else "is not shown to change with"
         kinds[kind].append(f"{_spelled(representation)} ({in_points(churn)}; accuracy {in_points(accuracy)})")
     said = "; it ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
@@ -121,12 +121,12 @@ def _sentence(title: str, scope: str, found: Mapping[str, Pair]) -> str:
 
 def _total(pairs: Sequence[Pair]) -> str:
     better = [churn for churn, accuracy in pairs if accuracy.low > 0]
-    of = f"Of {len(pairs)} combinations of a method and a representation"
+    head = f"Of {len(pairs)} combinations of a method and a representation"
     if not better:
-        return f"{of}, none is shown to be more accurate than the method on the dataset's own features."
+        return f"{head}, none is shown to be more accurate than the method on the dataset's own features."
     less, more = sum(churn.high < 0 for churn in better), sum(churn.low > 0 for churn in better)
     return (
-        f"{of}, {len(better)} {'is' if len(better) == 1 else 'are'} shown to be more accurate than the method on the "
+        f"{head}, {len(better)} {'is' if len(better) == 1 else 'are'} shown to be more accurate than the method on the "
         f"dataset's own features; of these, {less} churn less, {more} churn more, and {len(better) - less - more} show "
         "no change of churn beyond the interval."
     )

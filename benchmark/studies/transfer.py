@@ -86,5 +86,5 @@ def setting_for(
         loss, churn = losses[rows].mean(axis=0), churns[rows].mean(axis=0)
         return int(np.where(loss <= loss.min() + tolerance + 1e-12, churn, np.inf).argmin())
 
-    one = len(set(families)) == 1
-    return best(families == families), np.array([best((families != own) | one) for own in families])
+    single = len(set(families)) == 1
+    return best(families == families), np.array([best((families != own) | single) for own in families])

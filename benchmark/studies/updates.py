@@ -78,10 +78,10 @@ class Updates:
                 "even number of seeds"
             )
         names = expand(self.dataset)
-        found = {name: self._outcomes(context, name, seeds) for name in names}
+        by_dataset = {name: self._outcomes(context, name, seeds) for name in names}
         answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
         for task in ("classification", "regression"):
-            some = {name: of for name, of in found.items() if load_spec(name).task == task}
+            some = {name: outcomes for name, outcomes in by_dataset.items() if load_spec(name).task == task}
             if some:
                 answer += _sentences(task, some)
                 sheets.append(self._sheet(task, some))
@@ -108,7 +108,7 @@ class Updates:
         outcomes = {}
         tolerance = self.tolerance
         if not tolerance:
-            olds = [cells[one, REFERENCE][0].predictions["id"] for one in pools[:-1]]
+            olds = [cells[pool_name, REFERENCE][0].predictions["id"] for pool_name in pools[:-1]]
             tolerance = float(np.mean([QUALITY[spec.task].mean(p) for p in olds]))
         for m in methods:
             updates = [
@@ -119,8 +119,8 @@ class Updates:
             if m == REFERENCE:
                 outcomes[KEPT] = outcome(updates, spec.task, tolerance, same_seed=True)
             elif earlier[m]:  # trained again on the old rows, the earlier model would not be trained by this method
-                of = outcomes[updates[0][1].title]
-                outcomes[updates[0][1].title] = of._replace(chance=np.full(len(of.flips), np.nan))
+                own = outcomes[updates[0][1].title]
+                outcomes[updates[0][1].title] = own._replace(chance=np.full(len(own.flips), np.nan))
         return outcomes
 
     def _where(self) -> str:
@@ -128,17 +128,17 @@ class Updates:
             f"ID test of split {self.canonical_seed}, {self.cuts} updates from {percent(self.start)} of the pool to all"
         )
 
-    def _sheet(self, task: Task, found: Found) -> Sheet:
+    def _sheet(self, task: Task, by_dataset: Found) -> Sheet:
         rows = list[SheetRow]()
-        for where, order, of in _scopes(found):
-            erm = next(iter(of.values()))
-            for title, one in of.items():
-                known = not np.isnan(one.chance).any()
-                parts = [Sampled(one.chance), Sampled(one.flips - one.chance)] if known else ["–", "–"]
-                deltas = [Sampled(one.bad - erm.bad), Sampled(one.quality - erm.quality)]
-                shares = map(Sampled, (one.good, one.bad, one.turnover))
-                row = [where, order, title, Sampled(one.quality), Sampled(one.flips), *parts, *shares]
-                rows.append([*row, *(deltas if one is not erm else ["–", "–"])])
+        for where, order, by_title in _scopes(by_dataset):
+            erm = next(iter(by_title.values()))
+            for title, outcome in by_title.items():
+                known = not np.isnan(outcome.chance).any()
+                parts = [Sampled(outcome.chance), Sampled(outcome.flips - outcome.chance)] if known else ["–", "–"]
+                deltas = [Sampled(outcome.bad - erm.bad), Sampled(outcome.quality - erm.quality)]
+                shares = map(Sampled, (outcome.good, outcome.bad, outcome.turnover))
+                row = [where, order, title, Sampled(outcome.quality), Sampled(outcome.flips), *parts, *shares]
+                rows.append([*row, *(deltas if outcome is not erm else ["–", "–"])])
         if task == "classification":
             quality, delta = Head("Accuracy (%)", 100, 1, most=1), Head("Δ accuracy (pp)", 100, 1, signed=True)
         else:
@@ -157,25 +157,25 @@ class Updates:
         )
         return Sheet(task, f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
 
-    def _chart(self, task: Task, found: Found) -> Chart:
-        scope, _, of = _scopes(found)[0]
-        erm = next(iter(of.values()))
+    def _chart(self, task: Task, by_dataset: Found) -> Chart:
+        scope, _, by_title = _scopes(by_dataset)[0]
+        erm = next(iter(by_title.values()))
         sign, scale, what = (1, 100, "Δ accuracy (pp)") if task == "classification" else (-1, 1, "Fall of MAE")
         series = {
-            title: [Point(Sampled(sign * (one.quality - erm.quality)), Sampled(one.bad - erm.bad), title)]
-            for title, one in of.items()
-            if one is not erm
+            title: [Point(Sampled(sign * (outcome.quality - erm.quality)), Sampled(outcome.bad - erm.bad), title)]
+            for title, outcome in by_title.items()
+            if outcome is not erm
         }
         about = f"{scope}. {self._where()}. Differences from ERM trained anew."
         x, y = Axis(what, scale), Axis("Δ bad flips (pp)", 100)
         return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
 
 
-def _scopes(found: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
+def _scopes(by_dataset: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
     """Return title, order of rows and outcomes of each dataset, after their mean with a value for each family."""
     families: dict[str, list[str]] = {}
     scopes = list[tuple[str, str, Mapping[str, Outcome]]]()
-    for name, outcomes in found.items():
+    for name, outcomes in by_dataset.items():
         spec = load_spec(name)
         families.setdefault(spec.family, []).append(name)
         order = "time" if spec.split.startswith("time:") else "random"
@@ -184,28 +184,28 @@ def _scopes(found: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
         return scopes
 
     def mean(title: str) -> Outcome:
-        parts = [[[p.mean() for p in found[name][title]] for name in names] for names in families.values()]
+        parts = [[[p.mean() for p in by_dataset[name][title]] for name in names] for names in families.values()]
         return Outcome(*np.array([np.mean(part, axis=0) for part in parts]).T)
 
     return [(f"mean of {len(families)} families", "", {title: mean(title) for title in scopes[0][2]}), *scopes]
 
 
-def _sentences(task: Task, found: Found) -> list[str]:
+def _sentences(task: Task, by_dataset: Found) -> list[str]:
     """Say how much an update changes, what part is chance, and which methods reduce bad flips."""
-    scope, _, of = _scopes(found)[0]
-    erm = next(iter(of.values()))
+    scope, _, by_title = _scopes(by_dataset)[0]
+    erm = next(iter(by_title.values()))
     said = in_points(jackknife([erm.flips - erm.chance]))
-    where = scope.replace("mean of", "Mean of") if len(found) > 1 else scope
+    where = scope.replace("mean of", "Mean of") if len(by_dataset) > 1 else scope
     answer = [
         f"{where}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test predictions; "
         f"{percent(erm.chance.mean(), 1)} flip when the model is only trained again on the same rows. The new rows "
         f"account for {said}. {percent(erm.bad.mean(), 1)} are bad flips, {percent(erm.good.mean(), 1)} good."
     ]
     fewer = []
-    for title, one in of.items():
-        less = jackknife([one.bad - erm.bad])
-        if one is not erm and less.high < 0:
-            worse = jackknife([one.quality - erm.quality])
+    for title, outcome in by_title.items():
+        less = jackknife([outcome.bad - erm.bad])
+        if outcome is not erm and less.high < 0:
+            worse = jackknife([outcome.quality - erm.quality])
             quality = (
                 f"accuracy {in_points(worse)}"
                 if task == "classification"

@@ -114,7 +114,7 @@ def study(name: str, *, title: str, revision: int = 1) -> Callable[[T], T]:
     return register
 
 
-def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
+def arrange(cells: Iterable[Cell], wanted: Grid) -> Cells:
     """Arrange ``cells``, newest first, as a grid.
 
     A cell with more train seeds is reduced to the grid's. Raises Missing for the first cell that is not there.
@@ -123,19 +123,19 @@ def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
     for cell in cells:
         by_kind.setdefault(cell.key.kind, []).append(cell)
     grid: dict[tuple[str, str], Sequence[Cell]] = {}
-    for dataset in of.datasets:
+    for dataset in wanted.datasets:
         spec = load_spec(dataset)
-        for text in of.methods:
-            method = make_method(text, spec.task, backbone=spec.backbone, sampling=of.sampling)
+        for text in wanted.methods:
+            method = make_method(text, spec.task, backbone=spec.backbone, sampling=wanted.sampling)
             pipeline = " ".join(filter(None, (method.name, learner_of(method, spec.task))))
             row = []
-            for split in of.canonical_seeds:
-                kind = spec.name, split, pipeline, repr(sorted(method.head.params.items())), of.sampling
+            for split in wanted.canonical_seeds:
+                kind = spec.name, split, pipeline, repr(sorted(method.head.params.items())), wanted.sampling
                 candidates = by_kind.get(kind, [])
-                complete = [cell for cell in candidates if set(of.seeds) <= set(cell.key.seeds)]
+                complete = [cell for cell in candidates if set(wanted.seeds) <= set(cell.key.seeds)]
                 if not complete:
                     raise Missing(f"{title_of(method, spec.task)} on {dataset}, split {split}")
-                row.append(complete[0].only(of.seeds))
+                row.append(complete[0].only(wanted.seeds))
             grid[dataset, text] = row
     return grid
 

@@ -105,9 +105,9 @@ def posterior(
     return mean, (parts * ndtr((side * means - least[:, None]) / sds)).sum(axis=1)
 
 
-def named(found: Effects) -> list[np.ndarray]:
+def named(estimated: Effects) -> list[np.ndarray]:
     """Return the rows named for each molecule, strongest first: at most ``MOST`` whose effect is ``CERTAIN``."""
-    strength = np.where(found.certainty >= CERTAIN, np.abs(found.mean), 0)
+    strength = np.where(estimated.certainty >= CERTAIN, np.abs(estimated.mean), 0)
     order = np.argsort(-strength, axis=0, kind="stable")[:MOST]
     return [rows[strength[rows, t] > 0] for t, rows in enumerate(order.T)]
 

@@ -71,9 +71,9 @@ def _shown(board: Board) -> Board:
 
 def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
     """Yield the charts of studies."""
-    for one in finished:
-        for chart in one.report.charts:
-            yield charts.drawing(f"study-{one.slug}-{chart.key}", chart)
+    for study in finished:
+        for chart in study.report.charts:
+            yield charts.drawing(f"study-{study.slug}-{chart.key}", chart)
 
 
 def styles_of(whole: Results) -> dict[str, Style]:

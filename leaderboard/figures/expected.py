@@ -46,31 +46,31 @@ def panels(results: Results, task: Task) -> tuple[Panel, ...]:
     titles = methods_of(results, task)
     points = with_method(results, task, titles[0]) if titles else []
     made = []
-    for one in shown(task):
+    for prop in shown(task):
         dots = tuple(
-            Dot(point.title, point.papers, x * one.scale, point.churns[titles[0]] * scale_of(task)[0])
+            Dot(point.title, point.papers, x * prop.scale, point.churns[titles[0]] * scale_of(task)[0])
             for point in points
-            if not np.isnan(x := point.value(one.name))
+            if not np.isnan(x := point.value(prop.name))
         )
         if len(dots) >= FEWEST:
-            made.append(Panel(one, dots, correlation(points, one.name, titles[0])))
+            made.append(Panel(prop, dots, correlation(points, prop.name, titles[0])))
     return tuple(made)
 
 
-def churn_against(task: Task, of: Sequence[Panel]) -> Figure:
+def churn_against(task: Task, drawn: Sequence[Panel]) -> Figure:
     """Draw the panels, two beside each other, so that a phone shows them at a legible size."""
-    rows = (len(of) + 1) // 2
+    rows = (len(drawn) + 1) // 2
     on = sheet(COLUMN, HIGH * rows + 0.22)
-    for number, panel in enumerate(of):
+    for number, panel in enumerate(drawn):
         left, top = 0.42 + WIDE * (number % 2), 0.36 + HIGH * (number // 2)
         ax = axes(on, left, COLUMN - left - 1.2, top, HIGH * rows + 0.22 - top - 0.72)
         _draw(ax, panel)
-    kinds = sorted({dot.papers for panel in of for dot in panel.dots}, reverse=True)
+    kinds = sorted({dot.papers for panel in drawn for dot in panel.dots}, reverse=True)
     for papers in kinds:
         on.axes[0].plot([], [], linewidth=0, markersize=3, label=KINDS[papers], **LOOKS[papers])
     on.legend(loc="upper left", ncols=2, borderaxespad=0, borderpad=0.1, handletextpad=0, columnspacing=0.8)
     unit = scale_of(task)[2].replace("SD", "standard deviations of the target")
-    told = "; ".join(f"{panel.of.title} {Value.of(panel.correlation, 1, 2, True).text}" for panel in of)
+    told = "; ".join(f"{panel.of.title} {Value.of(panel.correlation, 1, 2, True).text}" for panel in drawn)
     return finish(
         on,
         key=f"expected-{task}",

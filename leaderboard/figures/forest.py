@@ -22,8 +22,8 @@ def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterab
         for row in board.rows:
             if row.title in known and (estimate := estimate_of(row, "delta_churn")):
                 known[row.title][board.title] = estimate, row
-    boards = [board for board in boards if any(board.title in of for of in known.values())]
-    kept, left_out = calmest([method for method, of in known.items() if of], boards)
+    boards = [board for board in boards if any(board.title in by_board for by_board in known.values())]
+    kept, left_out = calmest([method for method, by_board in known.items() if by_board], boards)
     if not kept:
         return None
     kept.sort(key=lambda method: sum(e.value for e, _ in known[method].values()) / len(known[method]))

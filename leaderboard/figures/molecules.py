@@ -49,10 +49,10 @@ def structures(results: Results) -> dict[str, dict[str, str]]:
     """
     from leaderboard.read.structures import of_tests  # pandas
 
-    found: dict[str, dict[str, str]] = {}
+    by_dataset: dict[str, dict[str, str]] = {}
     for dataset in (dataset for part in results.every for dataset in part.datasets):
-        found.setdefault(dataset.name, {}).update(of_tests(dataset))
-    return {name: smiles for name, smiles in found.items() if smiles}
+        by_dataset.setdefault(dataset.name, {}).update(of_tests(dataset))
+    return {name: smiles for name, smiles in by_dataset.items() if smiles}
 
 
 def draw(smiles: str, width: int, height: int) -> str:

@@ -218,7 +218,7 @@ def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tupl
                 missing.append(reason)
     if missing:
         raise _Missing(f"{len(missing)} of {len(names) * len(RANKED)} cells are missing: {missing[0]}")
-    values = np.array([[leave_one_out(of)[0] for (of,) in row] for row in churns])
+    values = np.array([[leave_one_out(by_run)[0] for (by_run,) in row] for row in churns])
     ranking = friedman(values, RANKED, list(names))
     ranks = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns), strict=True)}
     ranks["chi2", ""] = Ours(Estimate(ranking.chi2, np.nan, np.nan))

@@ -56,12 +56,12 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     ]
     if apart := [c for c in comparisons if c.verdict == "disagrees"]:
         why = [reason(c.published) for c in apart]
-        rows = [(*_row(c), WIDER[c.wider], of.name if of else UNEXPLAINED) for c, of in zip(apart, why, strict=True)]
+        rows = [(*_row(c), WIDER[c.wider], r.name if r else UNEXPLAINED) for c, r in zip(apart, why, strict=True)]
         header = (*HEADER, "agrees if test examples differ", "reason")
         parts += ["### Disagreements", to_markdown(Table("disagreements", "", "", header, tuple(rows)))]
-        lines = [f"- {of.name} ({why.count(of)}): {of.text}" for of in REASONS if of in why]
+        lines = [f"- {r.name} ({why.count(r)}): {r.text}" for r in REASONS if r in why]
         if None in why:
-            lines.append(_unexplained([c for c, of in zip(apart, why, strict=True) if of is None], comparisons))
+            lines.append(_unexplained([c for c, r in zip(apart, why, strict=True) if r is None], comparisons))
         parts.append("\n".join(lines))
     if left := [c for c in comparisons if c.verdict == "not compared"]:
         parts += ["### Not compared", "\n".join(_missing(left))]
@@ -70,7 +70,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 def _unexplained(apart: Sequence[Comparison], comparisons: Sequence[Comparison]) -> str:
     """Return how many disagreements have no explanation, beside the number that chance would give."""
-    numbers, judged = (len(_grouped(of, _number)) for of in (apart, [c for c in comparisons if _judged(c)]))
+    numbers, judged = (len(_grouped(some, _number)) for some in (apart, [c for c in comparisons if _judged(c)]))
     wider = len(_grouped([c for c in apart if c.wider in ("agrees", "cannot tell")], _number))
     return (
         f"- {UNEXPLAINED} ({len(apart)}): no cause was found. They are {numbers} different numbers, "
@@ -98,7 +98,7 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
         parts += [f"## {table.title}", *_shown(table)]
     if reports := studies.rendered(results)[0]:
         parts += ["## Studies", "The main finding of each; its page has the others, with tables and figures."]
-        parts.append("\n".join(f"- *{plain(one.title)}* (`studies/{one.slug}.html`): {_brief(one)}" for one in reports))
+        parts.append("\n".join(f"- *{plain(s.title)}* (`studies/{s.slug}.html`): {_brief(s)}" for s in reports))
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
 
 
@@ -107,8 +107,8 @@ def _shown(table: Table) -> list[str]:
     return [table.caption, to_markdown(table), *notes]
 
 
-def _brief(one: studies.Rendered) -> str:
-    return plain(" ".join(in_brief(one.report.answer)[0]))
+def _brief(study: studies.Rendered) -> str:
+    return plain(" ".join(in_brief(study.report.answer)[0]))
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -132,11 +132,11 @@ def _metric(c: Comparison) -> str:
 
 def _headline(comparisons: Sequence[Comparison]) -> str:
     """Return the counts; a number that several tables list counts once, and agrees if it agrees in all of them."""
-    numbers = [of for _, of in _grouped(comparisons, _number)]
-    n = Counter(_verdict(of) for of in numbers)
+    numbers = [some for _, some in _grouped(comparisons, _number)]
+    n = Counter(_verdict(some) for some in numbers)
     decided = n["agrees"] + n["disagrees"]
     share = f" ({100 * n['agrees'] / decided:.0f} %)" if decided else ""
-    judged = sum(any(map(_judged, of)) for of in numbers)
+    judged = sum(any(map(_judged, some)) for some in numbers)
     repeated = len(comparisons) - len(numbers)
     return (
         f"{n['agrees']} of {decided} decided values agree{share}; {n['disagrees']} disagree. For {n['cannot tell']} "
@@ -166,9 +166,9 @@ def _verdict(comparisons: Sequence[Comparison]) -> Verdict:
 
 def _counts(comparisons: Sequence[Comparison]) -> Table:
     rows: list[tuple[str | Value, ...]] = []
-    for (table, metric), of in _grouped(comparisons, lambda c: (c.published.table, _metric(c))):
-        n = Counter(c.verdict for c in of)
-        gaps = [c.ours.value - c.published.value for c in of if c.verdict != "not compared" and c.ours is not None]
+    for (table, metric), some in _grouped(comparisons, lambda c: (c.published.table, _metric(c))):
+        n = Counter(c.verdict for c in some)
+        gaps = [c.ours.value - c.published.value for c in some if c.verdict != "not compared" and c.ours is not None]
         mean = Value.of(Estimate(float(np.mean(gaps)), np.nan, np.nan), 1, 3, True) if gaps else Value(MISSING)
         counts = [Value(str(n[verdict]), n[verdict]) for verdict in get_args(Verdict)]
         rows.append((table, metric, *counts, mean))
@@ -178,10 +178,10 @@ def _counts(comparisons: Sequence[Comparison]) -> Table:
 
 def _missing(left: Sequence[Comparison]) -> list[str]:
     lines = []
-    for table, of in _grouped(left, lambda c: c.published.table):
-        reasons = [f"{why} ({n})" for why, n in Counter(c.why for c in of).items()]
+    for table, some in _grouped(left, lambda c: c.published.table):
+        reasons = [f"{why} ({n})" for why, n in Counter(c.why for c in some).items()]
         more = f"; and {len(reasons) - 4} more reasons" if len(reasons) > 4 else ""
-        lines.append(f"- {table}: {len(of)} value{'s' * (len(of) > 1)}. {'; '.join(reasons[:4])}{more}.")
+        lines.append(f"- {table}: {len(some)} value{'s' * (len(some) > 1)}. {'; '.join(reasons[:4])}{more}.")
     return lines
 
 

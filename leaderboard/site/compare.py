@@ -70,8 +70,8 @@ def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:
     """
     number = {title: i for i, title in enumerate(results.methods())}
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
-        found = [influences(dataset).get(key, {}) for dataset in results.datasets]
-        yield key, [{number[title]: splits for title, splits in of.items()} for of in found]
+        by_dataset = [influences(dataset).get(key, {}) for dataset in results.datasets]
+        yield key, [{number[title]: splits for title, splits in by_method.items()} for by_method in by_dataset]
 
 
 def _left_out(results: Results, name: str, number: Mapping[str, int]) -> dict[int, str]:

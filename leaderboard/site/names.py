@@ -50,9 +50,9 @@ class Names:
     def in_figure(self, svg: str) -> Markup:
         """Return a figure whose names of methods are links: a group then, because an image has no parts."""
 
-        def link(found: re.Match[str]) -> str:
-            title = html.unescape(found[1])
-            return f'<a href="{escape(self._address(title))}">{found[0]}</a>' if title in self.methods else found[0]
+        def link(match: re.Match[str]) -> str:
+            title = html.unescape(match[1])
+            return f'<a href="{escape(self._address(title))}">{match[0]}</a>' if title in self.methods else match[0]
 
         text = re.sub(r"<text\b[^>]*>([^<]+)</text>", link, svg)
         return Markup(text if text == svg else text.replace('role="img"', 'role="group"', 1))

@@ -79,8 +79,8 @@ def _nearest(rows: np.ndarray, tests: np.ndarray) -> bytes:
 def _similarity(molecules: Molecules | None, test: str, row: str) -> float | None:
     if molecules is None or not {test, row} <= molecules.rows.keys():
         return None
-    one, other = (molecules.smiles[molecules.rows[i]] for i in (test, row))
-    return round(float(similarities([one], [other])[0, 0]), 2)
+    first, second = (molecules.smiles[molecules.rows[i]] for i in (test, row))
+    return round(float(similarities([first], [second])[0, 0]), 2)
 
 
 def _row(dataset: Dataset, molecules: Molecules | None, identity: str) -> list[Any]:

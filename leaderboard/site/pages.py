@@ -108,12 +108,12 @@ def _base(dataset: Dataset) -> str:
 @lru_cache(maxsize=2)
 def to_draw(whole: Results) -> dict[str, dict[str, str]]:
     """Return the SMILES of all test examples by dataset and id, in the order in which the first explorer lists them."""
-    found: dict[str, dict[str, str]] = {}
+    by_base: dict[str, dict[str, str]] = {}
     for dataset in (dataset for part in whole.by_sampling for dataset in part.datasets):
         smiles = molecules.structures(whole).get(dataset.name, {})
         ordered = {i: smiles[i] for i in explorer.in_order(dataset) if i in smiles}
-        found[_base(dataset)] = found.get(_base(dataset), {}) | ordered  # what is there keeps its place
-    return found
+        by_base[_base(dataset)] = by_base.get(_base(dataset), {}) | ordered  # what is there keeps its place
+    return by_base
 
 
 def structures(whole: Results) -> Iterator[File]:
@@ -151,7 +151,9 @@ class Site:
 
     @cached_property
     def study_tables(self) -> list[Table]:
-        return [studies.table(one, sheet, self.kind) for one in self.study_reports[0] for sheet in one.report.sheets]
+        return [
+            studies.table(study, sheet, self.kind) for study in self.study_reports[0] for sheet in study.report.sheets
+        ]
 
     @cached_property
     def scorecards(self) -> list[Table]:

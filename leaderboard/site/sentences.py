@@ -27,7 +27,7 @@ def answer(summary: Summary) -> Markup:
             command
         )
     ordered = ORDER[summary.task]
-    column = next(one for one in summary.columns if one.key == ordered.key)
+    column = next(known for known in summary.columns if known.key == ordered.key)
     own, flips = erm.estimates.get(ordered.key), erm.estimates.get("churn")
     place = f"Over {summary.over}" if len(summary.datasets) > 1 else f"On {summary.datasets[0].title}"
     if own is None:
@@ -53,7 +53,7 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
     If another sampling has no wide set of datasets, the paper's datasets are compared.
     """
     for part in whole.by_sampling:
-        theirs = {one.key: one for one in summaries(part, kind)}
+        theirs = {known.key: known for known in summaries(part, kind)}
         same = theirs.get(summary.key) or theirs.get(f"{summary.task}/{NARROW[summary.task]}")
         if part.sampling != summary.datasets[0].sampling and same is not None and same.placed and summary.placed:
             first = same.placed[0]

@@ -85,9 +85,9 @@ def components(splits: Sequence[np.ndarray]) -> Components:
     return Components(float(run), float(pair), sum(map(len, splits)), len(splits), splits[0].ndim == 2)
 
 
-def power(of: Components, delta: float, r: int, level: float = LEVEL) -> float:
+def power(variances: Components, delta: float, r: int, level: float = LEVEL) -> float:
     """Return the probability that an interval of ``r`` runs on one split excludes 0, given a true ``delta``."""
-    variance, expected = of.of_mean(r), of.of_jackknife(r)
+    variance, expected = variances.of_mean(r), variances.of_jackknife(r)
     if variance == 0:
         return float(delta != 0)
     # The noncentral t, integrated over the jackknife's error: scipy's implementation has gaps (nan).
@@ -97,19 +97,19 @@ def power(of: Components, delta: float, r: int, level: float = LEVEL) -> float:
     return float(WEIGHTS @ (ndtr(shift - limit) + ndtr(-shift - limit)))
 
 
-def needed(of: Components, delta: float, wanted: float = POWER) -> int | None:
+def needed(variances: Components, delta: float, wanted: float = POWER) -> int | None:
     """Return the least number of runs, from 3, whose power for ``delta`` is ``wanted``; None if it exceeds ``MOST``."""
     candidates = range(3, MOST + 1)
-    index = bisect_left(candidates, wanted, key=lambda r: power(of, delta, r))  # power grows with runs
+    index = bisect_left(candidates, wanted, key=lambda r: power(variances, delta, r))  # power grows with runs
     return candidates[index] if index < len(candidates) else None
 
 
-def resolvable(of: Components, r: int, wanted: float = POWER) -> float:
+def resolvable(variances: Components, r: int, wanted: float = POWER) -> float:
     """Return the least true difference that ``r`` runs detect with power ``wanted``."""
-    scale = float(np.sqrt(of.of_jackknife(r)))
+    scale = float(np.sqrt(variances.of_jackknife(r)))
     if scale == 0:
         return 0.0
     top = 2.0
-    while power(of, top * scale, r) < wanted:
+    while power(variances, top * scale, r) < wanted:
         top *= 2
-    return float(brentq(lambda x: power(of, x * scale, r) - wanted, 0, top)) * scale
+    return float(brentq(lambda x: power(variances, x * scale, r) - wanted, 0, top)) * scale

@@ -56,7 +56,7 @@ def friedman(
     """
     values = np.asarray(values, dtype=np.float64).reshape(len(datasets), len(methods))
     members = _blocks(values, families)
-    blocks = _tied(np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods)))
+    blocks = _tied(np.array([values[block].mean(axis=0) for block in members]).reshape(len(members), len(methods)))
     from scipy.stats import friedmanchisquare, rankdata  # slow to import
 
     n, k = blocks.shape
@@ -68,7 +68,7 @@ def friedman(
         difference = critical_difference(n, k)
     return Ranking(
         tuple(methods),
-        tuple(" + ".join(datasets[d] for d in of) for of in members),
+        tuple(" + ".join(datasets[d] for d in block) for block in members),
         mean_ranks,
         chi2,
         p,
@@ -124,10 +124,10 @@ def rank_intervals(
     rng = np.random.default_rng(seed)
     observed = np.zeros(n_methods)
     drawn = np.zeros((resamples, n_methods))
-    for of in members:
-        observed += rankdata(_tied(values[of].mean(axis=0)[None])[0])
+    for block in members:
+        observed += rankdata(_tied(values[block].mean(axis=0)[None])[0])
         resampled = np.mean(
-            [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in of], axis=0
+            [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in block], axis=0
         )
         drawn += rankdata(resampled, axis=1)
     observed, drawn = observed / len(members), drawn / len(members)

@@ -61,7 +61,7 @@ def _columns(table: Table) -> list[str]:
     ]
     often = [Counter(of_form) for of_form in zip(*forms, strict=True)]
     return _numbered(
-        [next((name for name, of in zip(form, often, strict=True) if of[name] == 1), form[-1]) for form in forms]
+        [next((name for name, n in zip(form, often, strict=True) if n[name] == 1), form[-1]) for form in forms]
     )
 
 
@@ -72,14 +72,14 @@ def _numbered(names: Sequence[str]) -> list[str]:
     ['a', 'b', 'a-2', 'cell']
     """
     taken: set[str] = set()
-    found = []
+    numbered = []
     for name in (name or "cell" for name in names):
         number = 1
         while (tried := name if number == 1 else f"{name}-{number}") in taken:
             number += 1
         taken.add(tried)
-        found.append(tried)
-    return found
+        numbered.append(tried)
+    return numbered
 
 
 def _text(cell: str | Value) -> str:

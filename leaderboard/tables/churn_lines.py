@@ -68,13 +68,13 @@ class Point:
 
     def terms(self, predictor: Predictor) -> np.ndarray:
         """Return the mean ``terms`` of its datasets."""
-        return np.mean([terms(of, predictor) for of in self.properties], axis=0)
+        return np.mean([terms(p, predictor) for p in self.properties], axis=0)
 
     def value(self, name: str) -> float:
         """Return a property by the name of its field, or ``quality``, averaged over its datasets; nan without it."""
         if name == "quality":
             return self.quality
-        values = [getattr(of, name) for of in self.properties]
+        values = [getattr(p, name) for p in self.properties]
         return float("nan") if None in values else float(np.mean(values))
 
 
@@ -108,7 +108,7 @@ class Check:
 
 def methods_of(results: Results, task: Task) -> list[str]:
     """Return the titles of ERM and of the calmest method that keeps accuracy, if that is another."""
-    summary = next((one for one in summaries(results) if one.task == task and one.placed), None)
+    summary = next((s for s in summaries(results) if s.task == task and s.placed), None)
     if summary is None or summary.reference is None:
         return []
     return list(dict.fromkeys([summary.reference.title, summary.placed[0].title]))
@@ -124,7 +124,7 @@ def points(results: Results, task: Task) -> tuple[Point, ...]:
         if known[dataset.name] is not None:
             families.setdefault(dataset.family, []).append(dataset)
     titles = methods_of(results, task)
-    return tuple(_point(of, [p for d in of if (p := known[d.name])], titles) for of in families.values())
+    return tuple(_point(some, [p for d in some if (p := known[d.name])], titles) for some in families.values())
 
 
 def _complete(dataset: Dataset) -> list[Entry]:
@@ -133,13 +133,13 @@ def _complete(dataset: Dataset) -> list[Entry]:
 
 def _point(datasets: list[Dataset], properties: list[Properties], titles: Sequence[str]) -> Point:
     task = datasets[0].task
-    units = [of.sd or 1.0 for of in properties]
+    units = [known.sd or 1.0 for known in properties]
     churns = {}
     for title in titles:
         entries = [entry for dataset in datasets if (entry := dataset.entry(title)) is not None]
         if len(entries) == len(datasets):
-            found = [_mean(churn(task), entry) / unit for entry, unit in zip(entries, units, strict=True)]
-            churns[title] = unlink(float(np.mean([link(value, task) for value in found])), task)
+            churn_of = [_mean(churn(task), entry) / unit for entry, unit in zip(entries, units, strict=True)]
+            churns[title] = unlink(float(np.mean([link(value, task) for value in churn_of])), task)
     references = [dataset.reference for dataset in datasets if dataset.reference is not None]
     quality = [_mean(QUALITY[task], entry) / unit for entry, unit in zip(references, units, strict=True)]
     first = datasets[0]
@@ -150,29 +150,29 @@ def _mean(measure: Measure, entry: Entry) -> float:
     return float(np.mean([measure.mean(cell.predictions["id"]) for cell in entry.cells.values()]))
 
 
-def model(of: Sequence[Point], title: str, predictor: Predictor, reference: bool) -> Model:
+def model(families: Sequence[Point], title: str, predictor: Predictor, reference: bool) -> Model:
     """Fit the line of a method's churn through families. Raises ValueError for too few."""
-    task, sampling = of[0].task, of[0].datasets[0].sampling
-    line = fit(_terms(of, predictor), np.array([link(point.churns[title], task) for point in of]))
+    task, sampling = families[0].task, families[0].datasets[0].sampling
+    line = fit(_terms(families, predictor), np.array([link(point.churns[title], task) for point in families]))
     covariance = tuple(tuple(row) for row in line.covariance.tolist())
     coefficients = tuple(line.coefficients.tolist())
     return Model(
-        sampling, task, title, reference, predictor, coefficients, covariance, line.spread, line.df, families=len(of)
+        *(sampling, task, title, reference, predictor, coefficients, covariance, line.spread, line.df, len(families))
     )
 
 
-def _terms(of: Sequence[Point], predictor: Predictor) -> np.ndarray:
-    return np.array([point.terms(predictor) for point in of])
+def _terms(families: Sequence[Point], predictor: Predictor) -> np.ndarray:
+    return np.array([point.terms(predictor) for point in families])
 
 
-def check(of: Sequence[Point], title: str, predictor: Predictor, unit: Unit = "family") -> Check | None:
+def check(families: Sequence[Point], title: str, predictor: Predictor, unit: Unit = "family") -> Check | None:
     """Predict the churn of each family from those of another ``unit``.
 
     None where too few would be left, or where a property is the same for all, through which no line leads.
     """
     expected = []
-    for point in of:
-        others = [other for other in of if getattr(other, unit) != getattr(point, unit)]
+    for point in families:
+        others = [other for other in families if getattr(other, unit) != getattr(point, unit)]
         if len(others) < FEWEST - 1:
             return None
         try:
@@ -180,7 +180,7 @@ def check(of: Sequence[Point], title: str, predictor: Predictor, unit: Unit = "f
         except ValueError:
             return None
         expected.append(predict(fitted, point.terms(predictor)))
-    return Check(predictor, tuple(expected), tuple(point.churns[title] for point in of)) if of else None
+    return Check(predictor, tuple(expected), tuple(point.churns[title] for point in families)) if families else None
 
 
 def with_method(results: Results, task: Task, title: str) -> list[Point]:
@@ -191,9 +191,9 @@ def with_method(results: Results, task: Task, title: str) -> list[Point]:
 def best(results: Results, task: Task) -> Predictor | None:
     """Return what predicts ERM's churn on families left out with the smallest mean error; None for too few families."""
     titles = methods_of(results, task)
-    checks = [check(with_method(results, task, titles[0]), titles[0], one) for one in PREDICTORS] if titles else []
-    found = [one for one in checks if one is not None]
-    return min(found, key=lambda one: float(one.errors.mean())).predictor if found else None
+    checks = [check(with_method(results, task, titles[0]), titles[0], p) for p in PREDICTORS] if titles else []
+    known = [c for c in checks if c is not None]
+    return min(known, key=lambda c: float(c.errors.mean())).predictor if known else None
 
 
 def models(results: Results) -> list[Model]:
@@ -202,9 +202,9 @@ def models(results: Results) -> list[Model]:
     for task in TASKS:
         predictor = best(results, task)
         for number, title in enumerate(methods_of(results, task) if predictor else []):
-            of = with_method(results, task, title)
-            if predictor and len(of) >= FEWEST:
-                made.append(model(of, title, predictor, number == 0))
+            families = with_method(results, task, title)
+            if predictor and len(families) >= FEWEST:
+                made.append(model(families, title, predictor, number == 0))
     return made
 
 
@@ -213,4 +213,4 @@ def content(results: Results) -> str:
     known: dict[str, Properties | None] = {}
     for part in results.every:
         known |= of_datasets([dataset for task in TASKS for dataset in part.of_task(task)])
-    return to_json([one for part in results.every for one in models(part)], known)
+    return to_json([line for part in results.every for line in models(part)], known)

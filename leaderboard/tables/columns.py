@@ -67,13 +67,13 @@ def differences(pairs: Sequence[Pair]) -> tuple[str, ...]:
     in only one of them. The commit is not compared, because most commits change no prediction, nor is the version of
     Python or the model of the CPU. What is unknown is not compared either.
     """
-    found = (text for cell, erm in pairs if erm is not None and erm is not cell for text in _differences(cell, erm))
-    return tuple(dict.fromkeys(found))
+    texts = (text for cell, erm in pairs if erm is not None and erm is not cell for text in _differences(cell, erm))
+    return tuple(dict.fromkeys(texts))
 
 
 def _differences(cell: Cell, erm: Cell) -> Iterator[str]:
     mine, theirs = cell.facts, erm.facts
-    revisions = [dict(part.split("@") for part in one.key.code.split() if "@" in part) for one in (cell, erm)]
+    revisions = [dict(part.split("@") for part in side.key.code.split() if "@" in part) for side in (cell, erm)]
     for part in sorted(revisions[0].keys() & revisions[1].keys()):
         if revisions[0][part] != revisions[1][part]:
             yield f"{part} {revisions[0][part]}, ERM's {revisions[1][part]}"

@@ -18,9 +18,9 @@ from leaderboard.tables.table import Table, Value
 WORST = "worst"
 
 
-def within(p: Predictions, of: Mapping[str, str], group: str) -> Predictions:
+def within(p: Predictions, groups: Mapping[str, str], group: str) -> Predictions:
     """Return the predictions for the examples of one group."""
-    return p.on(np.array([of.get(example) == group for example in p.ids]))
+    return p.on(np.array([groups.get(example) == group for example in p.ids]))
 
 
 def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
@@ -55,11 +55,11 @@ def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
     )
 
 
-def worst_of(measure: Measure, of: Mapping[str, str], groups: Sequence[str]) -> Measure:
+def worst_of(measure: Measure, group_of: Mapping[str, str], groups: Sequence[str]) -> Measure:
     """Return a measure on the group where it is worst, for each run or pair of runs."""
     worse = np.minimum if measure.better > 0 else np.maximum
 
     def worst(p: Predictions) -> np.ndarray:
-        return np.asarray(reduce(worse, [measure.of_runs(within(p, of, group)) for group in groups]))
+        return np.asarray(reduce(worse, [measure.of_runs(within(p, group_of, group)) for group in groups]))
 
     return replace(measure, each=None, per_pair=None, per_example=None, per_run=worst)

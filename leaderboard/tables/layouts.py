@@ -152,17 +152,17 @@ def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tupl
         for title, (e, flags, _) in row.items():
             if "control" not in flags and not np.isnan(e.p):
                 of_method.setdefault(title, {})[dataset] = e
-    sizes = [len(of) for of in of_method.values()]
+    sizes = [len(by_dataset) for by_dataset in of_method.values()]
     if kind == "paper":
-        differ = {(d, title) for title, of in of_method.items() for d, e in of.items() if e.excludes_zero}
+        differ = {(d, title) for title, row in of_method.items() for d, e in row.items() if e.excludes_zero}
         return (
             differ,
             f"* The interval excludes zero, the paper's criterion; not adjusted for the {sum(sizes)} comparisons.",
         )
     differ = set()
-    for title, of in of_method.items():
-        adjusted = holm([e.p for e in of.values()])
-        differ |= {(dataset, title) for dataset, p in zip(of, adjusted, strict=True) if p < ALPHA}
+    for title, by_dataset in of_method.items():
+        adjusted = holm([e.p for e in by_dataset.values()])
+        differ |= {(dataset, title) for dataset, p in zip(by_dataset, adjusted, strict=True) if p < ALPHA}
     over = " to ".join(str(n) for n in sorted({min(sizes, default=0), max(sizes, default=0)}))
     note = (
         f"* Differs from ERM: p < {ALPHA} after Holm's correction over the {over} datasets of its method; {sum(sizes)} "

@@ -48,9 +48,9 @@ def counted(dataset: Dataset) -> dict[int, tuple[int, ...]]:
     return dataset.once("counted", most)
 
 
-def _usual(found: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    counts = Counter(tuple(sorted(one)) for one in found)
-    return max(counts, key=lambda one: (counts[one], len(one)))
+def _usual(seen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    counts = Counter(tuple(sorted(values)) for values in seen)
+    return max(counts, key=lambda values: (counts[values], len(values)))
 
 
 def lacking(dataset: Dataset, entry: Entry) -> str:
@@ -78,11 +78,11 @@ def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKi
 
     Below ``FAMILIES``, and for the paper's kind of interval, it is for other retrainings on the same datasets.
     """
-    of = np.array(units(block))
-    if kind == "paper" or len(set(of.tolist())) < FAMILIES:
+    names = np.array(units(block))
+    if kind == "paper" or len(set(names.tolist())) < FAMILIES:
         return weighted(each, weights_of(block, kind))
     values = np.array([e.value for e in each])
-    return jackknife([np.array([values[of == family].mean() for family in dict.fromkeys(of.tolist())])])
+    return jackknife([np.array([values[names == family].mean() for family in dict.fromkeys(names.tolist())])])
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -133,15 +133,15 @@ def order(
     if not titles or not block:
         return Order(None, {}, {}, np.empty((len(block), 0)))
     values = _means([[_values(dataset, title, ORDER[dataset.task]) for title in titles] for dataset in block])
-    of = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
+    means = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
     titles = [title for title in titles if ranked is None or title in ranked]
     if len(titles) < 2:
-        return Order(None, {}, of, values)
+        return Order(None, {}, means, values)
     churns = [[_values(dataset, title, churn(dataset.task)) for title in titles] for dataset in block]
     once = None if kind == "paper" else units(block, unit)
     ranking = friedman(_means(churns), titles, [dataset.title for dataset in block], once)
     estimates = rank_intervals(churns, once)
-    return Order(ranking, dict(zip(titles, estimates, strict=True)), of, values)
+    return Order(ranking, dict(zip(titles, estimates, strict=True)), means, values)
 
 
 def _values(dataset: Dataset, title: str, measure: Measure) -> list[np.ndarray]:
@@ -198,9 +198,9 @@ def resolution(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKi
     """
     pairs = tuple(pairwise(titles))
     weights = weights_of(block, kind)
-    found = [weighted(_differences(block, *pair), weights) for pair in pairs]
-    adjusted = tuple(holm([e.p for e in found]).tolist())
-    return Resolution(pairs, tuple(e.value for e in found), adjusted, "on these datasets", "paired by train seed")
+    estimates = [weighted(_differences(block, *pair), weights) for pair in pairs]
+    adjusted = tuple(holm([e.p for e in estimates]).tolist())
+    return Resolution(pairs, tuple(e.value for e in estimates), adjusted, "on these datasets", "paired by train seed")
 
 
 def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: Unit = "family") -> Resolution:
@@ -211,12 +211,12 @@ def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: 
     """
     from scipy.stats import wilcoxon  # slow to import
 
-    pairs, of = tuple(pairwise(titles)), np.array(units(block, unit))
-    names = dict.fromkeys(of.tolist())
+    pairs, members = tuple(pairwise(titles)), np.array(units(block, unit))
+    names = dict.fromkeys(members.tolist())
     means, p = [], []
     for pair in pairs:
         each = np.array([e.value for e in _differences(block, *pair)])
-        of_units = np.array([each[of == name].mean() for name in names])
+        of_units = np.array([each[members == name].mean() for name in names])
         means.append(float(of_units.mean()))
         p.append(float(wilcoxon(of_units).pvalue) if of_units.any() else 1.0)
     paired = f"Wilcoxon's test over {len(names)} {PLURAL[unit]}"
@@ -240,7 +240,7 @@ def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs
     splits = sorted(set.intersection(*(set(counted(dataset)) for dataset in block)))
     weights = weights_of(block, kind)
     values = [dict(zip(counted(d), _values(d, title, ORDER[d.task]), strict=True)) for d in block]
-    return {s: float(weights @ np.array([leave_one_out(of[s])[0] for of in values])) for s in splits}
+    return {s: float(weights @ np.array([leave_one_out(by_split[s])[0] for by_split in values])) for s in splits}
 
 
 def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray, first: int = 5) -> tuple[float, float]:
@@ -252,9 +252,9 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     """
     from scipy.special import stdtrit
 
-    of = np.array(units(block))
-    names = dict.fromkeys(of.tolist())
-    values, changes = (np.array([v[of == name].mean(axis=0) for name in names]) for v in (values, changes))
+    families = np.array(units(block))
+    names = dict.fromkeys(families.tolist())
+    values, changes = (np.array([v[families == name].mean(axis=0) for name in names]) for v in (values, changes))
     n, task = len(names), block[0].task
     resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
     drawn = np.vstack([np.ones((1, n)), resamples]) / n  # the first are the families themselves

@@ -42,7 +42,7 @@ class Pairwise:
         """The difference in each family, the mean of its datasets."""
         names = [dataset.family for dataset in self.datasets]
         of_family = ([e for e, name in zip(self.each, names, strict=True) if name == f] for f in dict.fromkeys(names))
-        return [weighted(of, np.full(len(of), 1 / len(of))) for of in of_family]
+        return [weighted(same, np.full(len(same), 1 / len(same))) for same in of_family]
 
     @property
     def elsewhere(self) -> Estimate:
@@ -66,22 +66,22 @@ def compared(
 
     Return None if no dataset has both.
     """
-    found = []
+    estimated = []
     for dataset in datasets:
         a, b = dataset.entry(first), dataset.entry(second)
         if a and b and (splits := shared(a, b)):
-            found.append((dataset, estimate(measure, splits, kind)))
-    if not found:
+            estimated.append((dataset, estimate(measure, splits, kind)))
+    if not estimated:
         return None
-    kept, each = zip(*found, strict=True)
+    kept, each = zip(*estimated, strict=True)
     return Pairwise(measure, first, second, kept, each, weighted(each, unit_weights(kept)))
 
 
 def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
     """Return the ID predictions of two methods at their common train seeds, for each split that both have."""
     splits = [(a.cells[s], b.cells[s]) for s in a.cells if s in b.cells]
-    both = [(common(one, other), common(other, one)) for one, other in splits if {*one.key.seeds} & {*other.key.seeds}]
-    return [(one.predictions["id"], other.predictions["id"]) for one, other in both]
+    both = [(common(x, y), common(y, x)) for x, y in splits if {*x.key.seeds} & {*y.key.seeds}]
+    return [(x.predictions["id"], y.predictions["id"]) for x, y in both]
 
 
 def report(
@@ -97,9 +97,9 @@ def report(
 
     Raises UserError for a sampling without results, an unknown method, measure or dataset, and equal methods.
     """
-    part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
+    part = next((p for p in results.by_sampling if p.sampling == sampling), None) if sampling else results.front
     if part is None:
-        has = ", ".join(one.sampling for one in results.by_sampling) or "none"
+        has = ", ".join(p.sampling for p in results.by_sampling) or "none"
         raise UserError(f"--sampling {sampling}: {results.source} has no results under it; it has: {has}")
     datasets = datasets_on(part, on)
     if not datasets:
@@ -130,12 +130,12 @@ def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
 
     Datasets of two tasks have no measure in common, so they are refused.
     """
-    found = sets(results)
+    every = sets(results)
     of_name = {
         "headline": results.headline(),
         "regression": results.regressions(),
-        "wide": found.get(("classification", "wide"), ()),
-        "wide-regression": found.get(("regression", "wide"), ()),
+        "wide": every.get(("classification", "wide"), ()),
+        "wide-regression": every.get(("regression", "wide"), ()),
     }
     if on in of_name:
         return of_name[on]
@@ -183,39 +183,39 @@ def pairs_in(
 ) -> list[Pairwise]:
     """Return the comparison in each measure. Raises UserError if none of ``datasets`` has both methods."""
     pairs = [compared(datasets, first, second, measure, kind) for measure in measures]
-    if found := [pair for pair in pairs if pair is not None]:
-        return found
+    if known := [pair for pair in pairs if pair is not None]:
+        return known
     names = ", ".join(dataset.title for dataset in datasets) or "no dataset"
     raise UserError(f"no dataset has both {first} and {second} at the same train seeds: looked at {names}")
 
 
 def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     """Return a row per dataset and the mean over families, with a column per measure."""
-    one = pairs[0]
+    main = pairs[0]
     columns = [versus(pair.measure) for pair in pairs]
-    classes = one.measure.task == "classification"
+    classes = main.measure.task == "classification"
     rows: list[tuple[str | Value, ...]] = []
-    for i, dataset in enumerate(one.datasets):
+    for i, dataset in enumerate(main.datasets):
         values = [column.show(pair.each[i]) for column, pair in zip(columns, pairs, strict=True)]
-        alone = flipping_alone(dataset, one.first, one.second) if classes else ()
+        alone = flipping_alone(dataset, main.first, main.second) if classes else ()
         rows.append((dataset.title, *values, *(Value(str(n), n) for n in alone)))
     means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
-    n = len(one.families)
+    n = len(main.families)
     last = f"Mean over {n} {'family' if n == 1 else 'families'}"
     rows.append((last, *means, *[Value(MISSING)] * (2 * classes)))
     counts = ("Flip under it alone", "Flip under the other alone") if classes else ()
     header = ("Dataset", *(column.title for column in columns), *counts)
     caption = (
-        f"{one.first} minus {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
+        f"{main.first} minus {main.second} at equal train seeds, on the ID test, sampling {main.datasets[0].sampling}."
     )
     if classes:
         caption += (
             " Examples that flip under one method alone are test examples whose class changes between some of its "
             "retrainings and between none of the other's."
         )
-    names = tuple(dataset.name for dataset in one.datasets)
+    names = tuple(dataset.name for dataset in main.datasets)
     return Table(
-        "pairwise", f"{one.first} against {one.second}", caption, header, tuple(rows), datasets=names, kind=kind
+        "pairwise", f"{main.first} against {main.second}", caption, header, tuple(rows), datasets=names, kind=kind
     )
 
 

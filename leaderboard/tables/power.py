@@ -134,12 +134,12 @@ def _pilot(first: Entry, second: Entry) -> Pilot:
 def _row(dataset: Dataset, delta: float, splits: Pilot) -> tuple[str | Value, ...]:
     scale, digits = (100.0, 1) if dataset.task == "classification" else (1.0, 3)
     measure = churn(dataset.task)
-    found = estimate(measure, splits)
+    difference_found = estimate(measure, splits)
     pilot = p.components([difference(measure.of_runs(a), measure.of_runs(b)) for a, b in splits])
     runs = "halvings" if dataset.sampling == "halves" else "runs"
     source = f"{pilot.runs} {runs}, {pilot.splits} split{'s' if pilot.splits > 1 else ''}"
-    shown = Value.of(found, scale, digits, signed=True)
-    if math.isnan(found.low):
+    shown = Value.of(difference_found, scale, digits, signed=True)
+    if math.isnan(difference_found.low):
         return (dataset.title, shown, Value(MISSING), Value(MISSING), source)
     low, high = pilot.range()
     needed, least, most = (p.needed(variances, delta / scale) for variances in (pilot, low, high))

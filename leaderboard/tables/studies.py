@@ -103,8 +103,8 @@ def rendered(results: Results, name: str = "") -> tuple[list[Rendered], list[str
         else:
             defaults = make_study(record.study, {})
             changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
-            one = Rendered(study, changed, report)
-            finished.setdefault(one.slug, one)
+            finished_study = Rendered(study, changed, report)
+            finished.setdefault(finished_study.slug, finished_study)
     return [finished[key] for key in sorted(finished)], troubles
 
 
@@ -122,7 +122,7 @@ def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
     return of_measure(number.measure, both, kind)
 
 
-def table(one: Rendered, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
+def table(study: Rendered, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
     """Return a sheet of a report with its numbers computed."""
     heads = [head if isinstance(head, Head) else Head(head) for head in sheet.header]
 
@@ -141,7 +141,7 @@ def table(one: Rendered, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
     unlike = any(isinstance(cell, Value) and UNLIKE in cell.flags for row in rows for cell in row)
     datasets = {cell.key.dataset for row in sheet.rows for n in row if isinstance(n, Measured) for cell in n.cells}
     return Table(
-        f"study-{one.slug}-{sheet.key}",
+        f"study-{study.slug}-{sheet.key}",
         sheet.title,
         " ".join([sheet.caption, *of_runs, *of_others]),
         tuple(head.text for head in heads),

@@ -202,7 +202,7 @@ class Summary:
 
     def tests(self) -> int:
         """Return how many differences from ERM have an interval."""
-        columns = [one.key for one in self.columns if one.column.versus]
+        columns = [column.key for column in self.columns if column.column.versus]
         estimates = [row.estimates.get(key) for row in self.rows for key in columns]
         return sum(estimate is not None and not np.isnan(estimate.low) for estimate in estimates)
 
@@ -245,7 +245,7 @@ def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
 
 def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
     """Return the non-empty sets of datasets to choose from, by task and group: see ``GROUP_TITLES``."""
-    found: dict[tuple[Task, str], tuple[Dataset, ...]] = {}
+    by_key: dict[tuple[Task, str], tuple[Dataset, ...]] = {}
     for task in TASKS:
         datasets = results.of_task(task)
         present = {_group(dataset) for dataset in datasets}
@@ -254,13 +254,13 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
             members["wide"] |= {NARROW[task]} if task == "regression" else present - {OWN, "scope"}
         if len(members.keys() - {OWN}) > 1:
             members["all"] = present - {OWN}
-        for group, of in members.items():
-            found[task, group] = tuple(
-                d for d in datasets if _group(d) in of and (group != "wide" or task == "regression" or learnable(d))
+        for group, groups in members.items():
+            by_key[task, group] = tuple(
+                d for d in datasets if _group(d) in groups and (group != "wide" or task == "regression" or learnable(d))
             )
         if variants := results.variants(task):
-            found[task, "variant"] = variants
-    return found
+            by_key[task, "variant"] = variants
+    return by_key
 
 
 def learnable(dataset: Dataset) -> bool:
@@ -271,12 +271,12 @@ def learnable(dataset: Dataset) -> bool:
 
 def first(results: Results, kind: IntervalKind = "runs") -> Summary | None:
     """Return the summary that the first page shows first, of the widest set of classification datasets."""
-    return next((one for one in summaries(results, kind) if one.task == "classification"), None)
+    return next((summary for summary in summaries(results, kind) if summary.task == "classification"), None)
 
 
 def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
     """Return the summary of the headline classification datasets, if there are any."""
-    return next((one for one in summaries(results, kind) if one.key == "classification/headline"), None)
+    return next((summary for summary in summaries(results, kind) if summary.key == "classification/headline"), None)
 
 
 def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str]]:
@@ -318,7 +318,7 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     fewer = {title: _fewer(block, title) for title in complete}
     out = {*controls, *(title for title in complete if suspects[title] or fewer[title])}
     ordered = [title for title in complete if title not in out]
-    found = order(block, ordered, kind, ranked=[title for title in ordered if not constant[title]])
+    ordering = order(block, ordered, kind, ranked=[title for title in ordered if not constant[title]])
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
@@ -326,19 +326,19 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
         reason = fewer.get(title) or reason
         if marks := suspects.get(title):
             reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in marks.items())
-        if title in found.churn and np.isnan(found.churn[title]):
+        if title in ordering.churn and np.isnan(ordering.churn[title]):
             reason = f"{ORDER[task].name} is undefined, which takes two retrainings that are not constant"
         if title in controls:
             reason = CONTROL
         collapsed = f"collapsed on {_brief(constant[title])}" if constant.get(title) else ""
-        row = _row(task, title, datasets, block, boards, kind, found.ranks.get(title), reason)
+        row = _row(task, title, datasets, block, boards, kind, ordering.ranks.get(title), reason)
         rows.append(
-            replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=found.churn.get(title, np.nan))
+            replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=ordering.churn.get(title, np.nan))
         )
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
     in_order = _in_order(rows)
-    top = None if kind == "paper" else _stability(block, ordered, found.values, in_order, boards)
-    return Summary(task, group, tuple(block), left_out, in_order, found.ranking, kind, top)
+    top = None if kind == "paper" else _stability(block, ordered, ordering.values, in_order, boards)
+    return Summary(task, group, tuple(block), left_out, in_order, ordering.ranking, kind, top)
 
 
 def _stability(
@@ -348,9 +348,9 @@ def _stability(
     if sum(row.place is not None for row in rows) < 5 or len(set(units(block))) < FAMILIES:
         return None
     task = block[0].task
-    (column,) = (one for one in summary_columns(task, block[0].sampling) if one.key == f"delta_{KEPT[task].key}")
+    (column,) = (known for known in summary_columns(task, block[0].sampling) if known.key == f"delta_{KEPT[task].key}")
     each = [[_one(column, d, boards[d.name][title], boards) for title in titles] for d in block]
-    return stability(block, values, np.array([[e.value if e else 0.0 for e in of] for of in each]))
+    return stability(block, values, np.array([[e.value if e else 0.0 for e in changes] for changes in each]))
 
 
 def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:

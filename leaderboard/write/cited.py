@@ -41,8 +41,8 @@ class Frozen:
 
     def text(self, cell: str) -> str:
         """Return the number or text at the address of a cell, as pages show it."""
-        found = self.cells[cell]
-        return found if isinstance(found, str) else " ".join(filter(None, (found.text, found.flags)))
+        value = self.cells[cell]
+        return value if isinstance(value, str) else " ".join(filter(None, (value.text, value.flags)))
 
     @property
     def bibtex(self) -> str:
@@ -71,15 +71,15 @@ def tables(folder: Path) -> Iterator[Frozen]:
 
 def _paths(folder: Path) -> dict[str, Path]:
     """Return the JSON file of each table of a version, by the table's part of addresses."""
-    found = {}
+    by_name = {}
     for path in (folder / "tables").rglob("*.json"):
         *places, key = path.relative_to(folder / "tables").parts
         if key.startswith(STUDY):
             places = ["studies"]
         elif not places or places[0] not in SAMPLINGS:
             places = [PAPER, *places]
-        found["/".join([*places, key.removeprefix(STUDY).removesuffix(".json")])] = path
-    return dict(sorted(found.items()))
+        by_name["/".join([*places, key.removeprefix(STUDY).removesuffix(".json")])] = path
+    return dict(sorted(by_name.items()))
 
 
 def _frozen(version: str, name: str, path: Path) -> Frozen:
@@ -100,14 +100,14 @@ def find(address: str) -> tuple[Frozen, str]:
     folders = {folder.name: folder for folder in versions()}
     if version not in folders:
         raise UserError(f"{address}: no results {version} come with the suite; choose {', '.join(folders)}")
-    found = _paths(folders[version])
+    by_name = _paths(folders[version])
     name = name.removesuffix(".html")
-    if name not in found:
-        raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, found)}")
-    one = _frozen(version, name, found[name])
-    if cell and cell not in one.cells:
-        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, one.cells)}")
-    return one, cell
+    if name not in by_name:
+        raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, by_name)}")
+    frozen = _frozen(version, name, by_name[name])
+    if cell and cell not in frozen.cells:
+        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, frozen.cells)}")
+    return frozen, cell
 
 
 def _alike(name: str, names: Iterable[str]) -> str:

@@ -102,7 +102,9 @@ def write_tables(results: Results, folder: Path) -> None:
     The boards of single datasets are in a folder ``datasets``, as CSV and JSON alone.
     """
     (folder / "datasets").mkdir(parents=True, exist_ok=True)
-    of_studies = [studies.table(one, sheet) for one in studies.rendered(results)[0] for sheet in one.report.sheets]
+    of_studies = [
+        studies.table(study, sheet) for study in studies.rendered(results)[0] for sheet in study.report.sheets
+    ]
     for table in [*build(results), *of_studies]:
         inside(folder, f"{table.key}.tex").write_text(to_latex(table, stamp(results, table)), encoding="utf-8")
         _write(table, folder)

@@ -52,9 +52,9 @@ def scale_of(task: Task) -> tuple[float, int, str]:
     return (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
 
 
-def correlation(of: list[Point], name: str, title: str) -> Estimate:
+def correlation(families: list[Point], name: str, title: str) -> Estimate:
     """Return the rank correlation over families of a property with the churn of a method."""
-    pairs = np.array([(point.value(name), point.churns[title]) for point in of]).reshape(-1, 2)
+    pairs = np.array([(point.value(name), point.churns[title]) for point in families]).reshape(-1, 2)
     known = pairs[~np.isnan(pairs).any(axis=1)]
     return spearman(known[:, 0], known[:, 1])
 
@@ -63,15 +63,15 @@ def correlations(task: Task) -> TableBuilder:
     """Return the table of rank correlations of properties with churn, over families."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:
-        of, titles = points(results, task), methods_of(results, task)
-        if len(of) < FEWEST:
+        families, titles = points(results, task), methods_of(results, task)
+        if len(families) < FEWEST:
             return None
         rows: list[tuple[TableCell, ...]] = []
-        for one in shown(task):
-            estimates = [correlation(with_method(results, task, title), one.name, title) for title in titles]
-            known = sum(not np.isnan(point.value(one.name)) for point in of)
-            rows.append((one.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
-        return Body(("Property", "Families", *titles), tuple(rows), _datasets(of))
+        for prop in shown(task):
+            estimates = [correlation(with_method(results, task, title), prop.name, title) for title in titles]
+            known = sum(not np.isnan(point.value(prop.name)) for point in families)
+            rows.append((prop.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
+        return Body(("Property", "Families", *titles), tuple(rows), _datasets(families))
 
     return body
 
@@ -80,19 +80,19 @@ def readings(task: Task) -> TableBuilder:
     """Return the table of the churn to expect at some churns of a k-NN, if that is what predictions are from."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:
-        fitted = [one for one in models(results) if (one.task, one.predictor) == (task, "knn")]
+        fitted = [line for line in models(results) if (line.task, line.predictor) == (task, "knn")]
         if not fitted:
             return None
         scale, digits, unit = scale_of(task)
-        of = points(results, task)
-        measured = [point.value("knn_churn") for point in of]
+        families = points(results, task)
+        measured = [point.value("knn_churn") for point in families]
         rows: list[tuple[TableCell, ...]] = []
         for churn in (churn for churn in EXAMPLES[task] if min(measured) <= churn <= max(measured)):
-            ends = [predict(one, np.array([1, link(churn, task)])) for one in fitted]
+            ends = [predict(line, np.array([1, link(churn, task)])) for line in fitted]
             values = (Value.of(Estimate(e.value, e.low, e.high), scale, digits) for e in ends)
             rows.append((f"{churn * scale:g} {unit}", *values))
-        header = ("k-NN's churn", *(one.method for one in fitted))
-        return Body(header, tuple(rows), _datasets(of), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
+        header = ("k-NN's churn", *(line.method for line in fitted))
+        return Body(header, tuple(rows), _datasets(families), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
 
     return body
 
@@ -105,11 +105,13 @@ def checks(task: Task) -> TableBuilder:
             return None
         rows: list[tuple[TableCell, ...]] = []
         for title in methods_of(results, task):
-            of = with_method(results, task, title)
-            none = [check(of, title, "mean", unit) for unit in PLURAL]
+            families = with_method(results, task, title)
+            none = [check(families, title, "mean", unit) for unit in PLURAL]
             for predictor, words in PREDICTORS.items():
-                each = [check(of, title, predictor, unit) for unit in PLURAL]
-                cells = [cell for one, mean in zip(each, none, strict=True) for cell in _checked(one, mean, task)]
+                each = [check(families, title, predictor, unit) for unit in PLURAL]
+                cells = [
+                    cell for checked, mean in zip(each, none, strict=True) for cell in _checked(checked, mean, task)
+                ]
                 rows.append((f"{title}: {words}", *cells))
         unit = scale_of(task)[2].replace("%", "pp")
         header = (f"Error ({unit})", f"Less the mean's ({unit})", "Within", f"Width ({unit})")
@@ -120,23 +122,23 @@ def checks(task: Task) -> TableBuilder:
             "predicted from most of the others."
         )
         over = (("", 1), ("One family left out", 4), ("Its whole group left out", 4))
-        of_task = points(results, task)
-        return Body(("Predicted from", *header, *header), tuple(rows), _datasets(of_task), (note,), over)
+        every = points(results, task)
+        return Body(("Predicted from", *header, *header), tuple(rows), _datasets(every), (note,), over)
 
     return body
 
 
-def _checked(one: Check | None, mean: Check | None, task: Task) -> Iterator[TableCell]:
-    if one is None or mean is None:
+def _checked(checked: Check | None, mean: Check | None, task: Task) -> Iterator[TableCell]:
+    if checked is None or mean is None:
         yield from [Value(MISSING)] * 4
         return
     scale, digits, _ = scale_of(task)
-    error = float(one.errors.mean())
+    error = float(checked.errors.mean())
     yield Value(spelled(error * scale, digits), error * scale)
-    yield Value.of(one.gain(mean), scale, digits, True) if one.predictor != "mean" else Value(MISSING)
-    yield Value(f"{one.covered} of {len(one.truth)}", one.covered / len(one.truth))
-    yield Value(spelled(one.width * scale, digits), one.width * scale)
+    yield Value.of(checked.gain(mean), scale, digits, True) if checked.predictor != "mean" else Value(MISSING)
+    yield Value(f"{checked.covered} of {len(checked.truth)}", checked.covered / len(checked.truth))
+    yield Value(spelled(checked.width * scale, digits), checked.width * scale)
 
 
-def _datasets(of: tuple[Point, ...]) -> tuple[Dataset, ...]:
-    return tuple(dataset for point in of for dataset in point.datasets)
+def _datasets(families: tuple[Point, ...]) -> tuple[Dataset, ...]:
+    return tuple(dataset for point in families for dataset in point.datasets)

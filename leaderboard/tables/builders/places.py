@@ -25,13 +25,13 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
     summary = first(results, kind)
     if summary is None or not summary.placed:
         return None
-    columns = [one for key in COLUMNS for one in summary.columns if one.key == key]
+    columns = [column for key in COLUMNS for column in summary.columns if column.key == key]
     rows: list[tuple[TableCell, ...]] = []
     for row in (row for row in summary.rows if row.estimates):
         place = Value(str(row.place), row.place) if row.place else Value("–")
-        values = [one.show(row.estimates.get(one.key)).but(mark="") for one in columns]
+        values = [column.show(row.estimates.get(column.key)).but(mark="") for column in columns]
         rows.append((row.title, place, *values, "; ".join(row.remarks)))
-    header = ("Method", "Place", *(one.column.title for one in columns), "Remarks")
+    header = ("Method", "Place", *(column.column.title for column in columns), "Remarks")
     over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
     lacking = [row.title for row in summary.rows if not row.estimates]
     absent = f"Without results on all of these datasets: {', '.join(lacking)}." if lacking else ""
@@ -57,13 +57,13 @@ def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
     ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
     if summary is None or not ranked:
         return None
-    found = {title: over_splits(summary.datasets, title, kind) for title in ranked}
-    splits = list(found[ranked[0]])
+    by_method = {title: over_splits(summary.datasets, title, kind) for title in ranked}
+    splits = list(by_method[ranked[0]])
     if len(splits) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
-    for title, of in found.items():
-        values = [Value.of(Estimate(of[split], np.nan, np.nan), 100) for split in splits]
+    for title, by_split in by_method.items():
+        values = [Value.of(Estimate(by_split[split], np.nan, np.nan), 100) for split in splits]
         rows.append((title, *values, over(values), width(values)))
     header = ("Method", *(f"Split {split}" for split in splits), "Mean", "Range")
     return Body(header, tuple(rows), summary.datasets, (OVER_SPLITS,))
@@ -103,7 +103,7 @@ def over_families(task: Task) -> TableBuilder:
     """Return the table of a task: its methods with a mean rank, in the order of the first page."""
 
     def build(results: Results, kind: IntervalKind) -> Body | None:
-        summary = next((one for one in summaries(results, kind) if one.key == f"{task}/wide"), None)
+        summary = next((known for known in summaries(results, kind) if known.key == f"{task}/wide"), None)
         return None if summary is None or len(summary.placed) < 2 else _wide(summary, kind)
 
     return build
@@ -117,8 +117,8 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
-        churns = [Value.of(Estimate(of.churn[row.title], np.nan, np.nan), 100) for of in orders.values()]
-        ranks = [Value.of(of.ranks.get(row.title), digits=1) for of in orders.values()]
+        churns = [Value.of(Estimate(ordered.churn[row.title], np.nan, np.nan), 100) for ordered in orders.values()]
+        ranks = [Value.of(ordered.ranks.get(row.title), digits=1) for ordered in orders.values()]
         place = Value(str(row.place), row.place) if row.place else Value("–")
         rows.append(
             (row.title, place, *churns, *ranks, *(_p(test, row.title) for test in tests), "; ".join(row.remarks))
@@ -126,7 +126,7 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     by = [f"by {unit}" for unit in PLURAL]
     over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
     header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
-    notes = [_friedman(of.ranking, unit) for unit, of in orders.items() if of.ranking is not None]
+    notes = [_friedman(ordered.ranking, unit) for unit, ordered in orders.items() if ordered.ranking is not None]
     notes += [test.told for test in tests]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
@@ -152,7 +152,7 @@ def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
     churn, delta = absolute(CHURN), versus(CHURN)
     datasets = tuple(d for d in with_reference(with_studies(results).headline()) if len(d.splits) > 1)
     several = [{entry.title for entry in d.entries if len(entry.cells) > 1} for d in datasets]
-    titles = [title for title in results.methods() if all(title in of for of in several)]
+    titles = [title for title in results.methods() if all(title in methods for methods in several)]
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         assert dataset.reference is not None

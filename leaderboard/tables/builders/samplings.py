@@ -55,12 +55,12 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
     agree = []
     studied = [_studied(part) for part in parts]
     for claim in CLAIMS:
-        has = [{d.name for d in of if d.entry(claim.method) and d.entry(claim.reference)} for of in studied]
+        has = [{d.name for d in some if d.entry(claim.method) and d.entry(claim.reference)} for some in studied]
         shared = set.intersection(*has)
         if not shared:
             continue
-        datasets = [[d for d in of if d.name in shared] for of in studied]
-        values = [_answer(of, claim, kind) for of in datasets]
+        datasets = [[d for d in some if d.name in shared] for some in studied]
+        values = [_answer(some, claim, kind) for some in datasets]
         rows.append((claim.question, claim.paper, *values))
         agree.append([value.text.startswith("yes") == claim.paper.startswith("yes") for value in values])
     if not rows:
@@ -86,12 +86,14 @@ def _studied(results: Results) -> list[Dataset]:
     Cells that only a study asked for stand in for a method that the boards do not have.
     """
     splits = {dataset.name: dataset.splits for dataset in results.headline()}
-    found = []
+    studied = []
     for dataset in with_studies(results).headline():
         on_board = splits.get(dataset.name, ())
         cells = [(e, {s: cell for s, cell in e.cells.items() if s in on_board}) for e in dataset.entries]
-        found.append(replace(dataset, entries=tuple(replace(e, title=e.spelled, cells=of) for e, of in cells if of)))
-    return found
+        studied.append(
+            replace(dataset, entries=tuple(replace(e, title=e.spelled, cells=kept) for e, kept in cells if kept))
+        )
+    return studied
 
 
 def _answer(datasets: Sequence[Dataset], claim: Claim, kind: IntervalKind) -> Value:

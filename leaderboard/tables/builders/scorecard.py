@@ -57,7 +57,9 @@ def _card(dataset: Dataset, kind: IntervalKind) -> Card:
 
 def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind) -> Estimate:
     """Return the mean over the families of ``datasets``; nan unless all have the estimate."""
-    known = [one for dataset in datasets if (one := card(dataset, kind).get(title, {}).get(key)) is not None]
+    known = [
+        estimated for dataset in datasets if (estimated := card(dataset, kind).get(title, {}).get(key)) is not None
+    ]
     nothing = Estimate(np.nan, np.nan, np.nan)
     return mean_of(datasets, known, kind) if len(known) == len(datasets) else nothing
 
@@ -75,7 +77,7 @@ def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) 
     by_run, by_example = ([marked.mean(axis=axis) for marked in splits] for axis in (1, 0))
     if dataset.sampling == "halves":
         seeds = [own.seeds for own, _ in matched(pairs_of(dataset, entry))]
-        by_run = [_by_halving(runs, of) for runs, of in zip(by_run, seeds, strict=True)]
+        by_run = [_by_halving(runs, own_seeds) for runs, own_seeds in zip(by_run, seeds, strict=True)]
     return interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example))) if splits else None
 
 
