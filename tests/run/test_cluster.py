@@ -96,7 +96,9 @@ def same(ours: dict[str, Cell], theirs: dict[str, Cell]) -> bool:
 
 
 @pytest.mark.slow
-def test_the_work_of_a_killed_worker_is_done_on_another_and_predicts_to_the_bit_what_this_machine_does(dask, client):
+def test_the_work_of_a_killed_worker_is_done_on_another_and_a_lost_scheduler_is_an_error_that_says_how_to_go_on(
+    dask, client
+):
     results = []
     for _, result in runner.run(plans(METHODS), client=client, fresh=True):
         if not results:
@@ -105,9 +107,6 @@ def test_the_work_of_a_killed_worker_is_done_on_another_and_predicts_to_the_bit_
     cells = {cell.title: cell for cell in results if isinstance(cell, Cell)}
     assert same(cells, filled(plans(METHODS), jobs=1, fresh=True))
 
-
-@pytest.mark.slow
-def test_a_lost_scheduler_is_an_error_that_explains_how_to_continue(dask, client):
     running = runner.run(plans(METHODS), client=client, fresh=True)
     next(running)
     dask.processes[0].kill()
@@ -116,7 +115,19 @@ def test_a_lost_scheduler_is_an_error_that_explains_how_to_continue(dask, client
 
 
 @pytest.mark.slow
-def test_a_large_problem_travels_compressed_and_a_worker_unpacks_it_once_for_all_units(client):
+def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compressed_and_is_unpacked_once(
+    dask, client, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    monkeypatch.chdir(tmp_path)
+    words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
+    with pytest.raises(SystemExit) as exit_:
+        app(["run", *words, "--scheduler", dask.address])
+    assert exit_.value.code in (0, None)
+    assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
+    assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}
+
     small = synthetic("classification")
     x = np.pad(small.train.x, ((0, 0), (0, 40_000_000 // small.train.x.nbytes * small.train.x.shape[1])))
     problems = [replace(small, name=name, train=replace(small.train, x=x)) for name in ("one", "other")]
@@ -183,16 +194,3 @@ def test_a_wrong_description_of_slurm_is_named_by_its_file(tmp_path, text, messa
     with pytest.raises(UserError, match=message) as caught, cluster.connect(slurm=file):
         pass
     assert str(file) in str(caught.value)
-
-
-@pytest.mark.slow
-def test_the_command_line_works_on_a_cluster_and_records_here(dask, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    monkeypatch.chdir(tmp_path)
-    words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
-    with pytest.raises(SystemExit) as exit_:
-        app(["run", *words, "--scheduler", dask.address])
-    assert exit_.value.code in (0, None)
-    assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
-    assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,20 +28,9 @@ EVALSETS = ("id", "ood")
 METHODS = ("svm", "random_forest", "gaussian_process")
 
 
-@cache
-def shipped() -> list[Cell]:
-    return published.read(published.PUBLISHED)
-
-
-@pytest.fixture(autouse=True)
-def read_published_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the published results once: they take three seconds."""
-    monkeypatch.setattr(published, "shipped", shipped)
-
-
 def of(method: str) -> Cell:
     """A method's published cell on halves of the small dataset."""
-    (cell,) = (c for c in shipped() if c.key.kind[:3] == (DATASET, 99, method) and c.key.sampling == "halves")
+    (cell,) = (c for c in published.shipped() if c.key.kind[:3] == (DATASET, 99, method) and c.key.sampling == "halves")
     return cell
 
 
@@ -236,7 +224,7 @@ networks that overlap completely share all of their rows."""
 
 
 def all_rivals(cell: Cell) -> list[Cell]:
-    return [other for other in shipped() if audit.comparable(cell, other)]
+    return [other for other in published.shipped() if audit.comparable(cell, other)]
 
 
 def rivals_of(cell: Cell) -> list[Cell]:
@@ -279,7 +267,9 @@ def place(cell: Cell, others: Sequence[Cell]) -> int:
 
 def on(dataset: str) -> list[Cell]:
     """The suite's cells on a dataset under halves."""
-    return [c for c in shipped() if c.key.kind[:2] == (dataset, 99) and c.key.sampling == "halves" and of_suite(c)]
+    return [
+        c for c in published.shipped() if c.key.kind[:2] == (dataset, 99) and c.key.sampling == "halves" and of_suite(c)
+    ]
 
 
 @pytest.mark.parametrize("dataset", ["dili", "herg", DATASET])
@@ -317,7 +307,7 @@ def test_every_limit_has_its_mark_and_the_other_way_round():
 def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
     quick = [mark for mark in audit.LIMITS if mark != "mixture"]
     compared = 0
-    for cell in filter(of_suite, shipped()):
+    for cell in filter(of_suite, published.shipped()):
         if cell.key.sampling != sampling:
             continue
         for name, p in cell.predictions.items():
@@ -330,7 +320,7 @@ def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
 
 
 def test_variants_of_one_method_are_near_copies_of_each_other():
-    (cell,) = (c for c in shipped() if c.key.kind[:3] == ("pgp_broccatelli", 99, "swa_gaussian"))
+    (cell,) = (c for c in published.shipped() if c.key.kind[:3] == ("pgp_broccatelli", 99, "swa_gaussian"))
     assert audit.evidence(cell, all_rivals(cell), "id", ["copy"])["copy"] < audit.LIMITS["copy"] / 10
 
 
@@ -340,9 +330,9 @@ def test_variants_of_one_method_are_near_copies_of_each_other():
     ids=["a few huge targets", "better features in a regression", "better features in a classification"],
 )
 def test_honest_methods_that_stand_out_get_no_mark(dataset, method, sampling):
-    cells = [c for c in shipped() if c.key.kind[:3] == (dataset, 99, method) and c.key.sampling == sampling]
+    cells = [c for c in published.shipped() if c.key.kind[:3] == (dataset, 99, method) and c.key.sampling == sampling]
     (cell,) = filter(of_suite, cells)
-    assert audit.marks(cell, shipped()) == ()
+    assert audit.marks(cell, published.shipped()) == ()
 
 
 AVERAGES = ("blend", "knn_averaging")
@@ -351,7 +341,7 @@ AVERAGES = ("blend", "knn_averaging")
 
 @pytest.mark.parametrize("dataset", ["skin_reaction", DATASET])
 def test_of_the_published_methods_only_averages_of_others_would_be_marked_as_mixtures(dataset):
-    for cell in filter(of_suite, shipped()):
+    for cell in filter(of_suite, published.shipped()):
         if cell.key.dataset == dataset and cell.key.sampling == "halves":
             number = audit.evidence(cell, rivals_of(cell), "id", ["mixture"])["mixture"]
             if cell.key.method in AVERAGES:
@@ -361,8 +351,8 @@ def test_of_the_published_methods_only_averages_of_others_would_be_marked_as_mix
 
 
 def test_published_retrainings_that_see_the_same_rows_are_recognised():
-    whole = [cell for cell in shipped() if cell.facts.control]
-    fixed = [cell for cell in shipped() if cell.key.method == "erm_fixed" and cell.key.params["data"]]
+    whole = [cell for cell in published.shipped() if cell.facts.control]
+    fixed = [cell for cell in published.shipped() if cell.key.method == "erm_fixed" and cell.key.params["data"]]
     for cell in (*whole, *fixed):
         numbers = audit.evidence(cell, rivals_of(cell), "id", ["unrelated"])
         assert numbers["unrelated"] < audit.LIMITS["unrelated"], cell.title
