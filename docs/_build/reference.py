@@ -7,9 +7,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
+import pandas as pd
 import typer
 from docstrings import plain
 from typer.cli import get_docs_for_click
@@ -17,8 +19,10 @@ from typer.cli import get_docs_for_click
 import benchmark.__main__
 import leaderboard.__main__
 from benchmark import estimators
-from benchmark.data.checks import families, health_table
+from benchmark.data.checks import families
+from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.health import NEAR, REASONS
+from benchmark.data.checks.health_table import COUNTS, OF_TABLE
 from benchmark.data.checks.health_text import to_expect
 from benchmark.data.downloads import origin
 from benchmark.data.listing import rows_text, summary
@@ -216,8 +220,30 @@ def index(specs: Sequence[DatasetSpec]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+@cache
+def _listed() -> Mapping[str, Mapping[str, Any]]:
+    """Return datasets/health.csv: figures by column for each dataset, without those that do not apply."""
+    table = pd.read_csv(shipped_datasets() / "health.csv", dtype=dict.fromkeys(COUNTS, "Int64"))
+    lines = ({str(column): value for column, value in line.dropna().items()} for _, line in table.iterrows())
+    return {str(line.pop("dataset")): line for line in lines}
+
+
+def _properties(spec: DatasetSpec) -> Properties | None:
+    """Return the properties of a dataset under the paper's split; None where the table has none."""
+    line = _listed().get(spec.name, {})
+    if "knn_churn" not in line:
+        return None
+    share = line.get("train_positive")
+    return Properties(
+        spec.task,
+        line["train"],
+        None if share is None else min(share, 1 - share),
+        **{field: line.get(field) for field in OF_TABLE},
+    )
+
+
 def _line(spec: DatasetSpec) -> tuple[Any, ...]:
-    found = health_table.listed().get(spec.name, {})
+    found = _listed().get(spec.name, {})
     tests = " + ".join(f"{found[part]:,}" for part in ("id", "ood") if part in found)
     train = f"{found['train']:,}" if found else "–"
     name = f"[{spec.title}]({spec.name}.md)"
@@ -285,7 +311,7 @@ def _reference(spec: DatasetSpec) -> Iterator[str]:
 
 def _health(spec: DatasetSpec) -> Iterator[str]:
     """Yield the sections on the split and on the health of a dataset."""
-    found = health_table.listed().get(spec.name)
+    found = _listed().get(spec.name)
     if found is None:
         return
     regression = spec.task == "regression"
@@ -317,7 +343,7 @@ def _health(spec: DatasetSpec) -> Iterator[str]:
             f"{found['repeats']:,} {what} on several rows, {found['conflicting']:,} of them with different targets",
         )
     )
-    if (of := health_table.properties(spec)) is not None and (churn := to_expect(of, spec.unit)):
+    if (of := _properties(spec)) is not None and (churn := to_expect(of, spec.unit)):
         yield f"{churn}."
 
 
