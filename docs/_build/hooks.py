@@ -33,6 +33,9 @@ FILES = {
     "reference/paper-numbers.md": "RESULTS.md",
 }
 """Pages that are files of the repository, by their place on the site."""
+SECTION = re.compile(r"^#### `(\w+)`\n\n(.*?)(?=^#{2,4} |\Z)", re.M | re.S)
+"""The section of a method in docs/methods.md, which is a page of its own on the site."""
+METHODS = dict(SECTION.findall((CHECKOUT / "docs" / "methods.md").read_text("utf-8")))
 log = logging.getLogger("mkdocs.hooks")
 slug = slugify(case="lower")
 
@@ -46,6 +49,9 @@ def on_config(config: MkDocsConfig) -> None:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, path in FILES.items():
         files.append(File.generated(config, uri, abs_src_path=str(CHECKOUT / path)))
+    for name, text in METHODS.items():
+        page = f"# `{name}`\n\n[All methods](methods.md)\n\n{text}"
+        files.append(File.generated(config, f"reference/methods/{name}.md", content=page))
     for uri, text in reference.pages():
         files.append(File.generated(config, uri, content=text))
     for file in list(files):
@@ -95,8 +101,11 @@ class _Links(Treeprocessor):
                 _rewrite(element, href)
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     Links.page, Links.config, Links.files = page, config, files
+    if page.file.src_uri != "methods.md":
+        return markdown
+    return re.sub(r"^### .+\n", "", SECTION.sub("", markdown), flags=re.M)  # its tables lead to the pages of methods
 
 
 def _rewrite(link: Element, href: str) -> None:
@@ -106,14 +115,16 @@ def _rewrite(link: Element, href: str) -> None:
     warns.
     """
     parts = urlsplit(href)
-    if parts.scheme or parts.netloc or not parts.path:
-        return
     uri = Links.page.file.src_uri
-    home = FILES.get(uri, f"docs/{uri}")
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(home), parts.path))
+    home = "docs/methods.md" if uri.startswith("reference/methods/") else FILES.get(uri, f"docs/{uri}")
+    if parts.scheme or parts.netloc or not (parts.path or home == "docs/methods.md"):
+        return
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(home), parts.path)) if parts.path else home
     pages = {source: place for place, source in FILES.items()}
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     page = pages.get(path, path.removeprefix("docs/") if path.startswith("docs/") else "")
+    if page == "methods.md" and parts.fragment in METHODS:
+        page, fragment = f"reference/methods/{parts.fragment}.md", ""
     page = re.sub(r"\.ipynb$", ".md", page) if uri != re.sub(r"\.ipynb$", ".md", page) else page
     if page in Links.files.src_uris:
         link.set("href", posixpath.relpath(page, posixpath.dirname(uri) or ".") + fragment)

@@ -83,6 +83,15 @@ def test_every_dataset_has_a_page_with_its_licence_and_the_index_leads_to_it(sit
 
 
 @pytest.mark.slow
+def test_every_method_has_a_page_to_which_the_page_of_methods_leads(site: Path) -> None:
+    every = read(site, "methods.html")
+    for name in re.findall(r"^#### `(\w+)`$", (DOCS / "methods.md").read_text("utf-8"), re.M):
+        assert f'href="reference/methods/{name}.html"' in every
+        assert "<strong>" in read(site, f"reference/methods/{name}.html")
+    assert len(every) < 200_000
+
+
+@pytest.mark.slow
 def test_every_measure_and_study_is_listed(site: Path) -> None:
     measures, studies = read(site, "reference/measures.html"), read(site, "reference/studies.html")
     assert all(f"<code>{measure.key}</code>" in measures for measure in CATALOGUE)
