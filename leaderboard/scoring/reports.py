@@ -91,9 +91,7 @@ def sentences(score: Score) -> list[str]:
             f"each direction because neither run comes first{rest}."
         )
     if score.runs.size > CARD:
-        lines.append(
-            f"Above {CARD:,} predicted numbers, there is no scorecard: to get one, score fewer of the examples."
-        )
+        lines.append("There are too many predictions for a scorecard: to get one, score fewer of the runs or examples.")
     if score.example_churn.max() > 0:
         ordered = score.example_churn[score.ranking]
         tenth = math.ceil(len(ordered) / 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,8 +15,6 @@ PredictionKind = Literal["probabilities", "labels", "values"]
 PREDICTION_KINDS: tuple[PredictionKind, ...] = ("probabilities", "labels", "values")
 LARGEST = 1e100
 """Values beyond this are refused: intervals use their squares, which would soon overflow."""
-BLOCK = 2**20
-"""Number of values processed at a time, to keep temporary arrays small compared with the predictions."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,7 @@ class Runs:
             raise UserError(f"true classes must be integers from 0 to {len(classes) - 1}, to match the probabilities")
         runs = cls(names, ids, kind, values, classes, truth)
         try:
-            for _ in runs.blocks():
-                pass
+            runs.predictions()
         except ValueError as error:
             raise UserError(str(error).replace("train seed", "run")) from None
         return runs
@@ -91,25 +88,18 @@ class Runs:
 
     @property
     def size(self) -> int:
-        """Number of probabilities or values of all runs; a label counts as one probability per class."""
-        return len(self.names) * len(self.ids) * max(1, len(self.classes))
+        """Number of comparisons between runs: of probabilities (one per class of a label) or values."""
+        return len(self.names) ** 2 * len(self.ids) * max(1, len(self.classes))
 
-    def blocks(self) -> Iterator[tuple[slice, Predictions]]:
-        """Yield blocks of examples with all their runs; labels become probabilities of one. Without truth, y is −1."""
-        size = max(1, BLOCK // (len(self.names) * max(1, len(self.classes))))
-        for start in range(0, len(self.ids), size):
-            rows = slice(start, start + size)
-            yield rows, self.predictions(rows)
-
-    def predictions(self, rows: slice = slice(None)) -> Predictions:
-        """Return the predictions of some examples, or of all; labels become probabilities of one."""
-        part = self.values[:, rows]
+    def predictions(self) -> Predictions:
+        """Return the predictions; labels become probabilities of one. Without truth, y is −1."""
+        values = self.values
         if self.kind == "labels":
-            part = np.eye(len(self.classes), dtype=np.float32)[part]
+            values = np.eye(len(self.classes), dtype=np.float32)[values]
         elif self.kind == "values":
-            part = part[..., None]
-        y = np.full(part.shape[1], -1) if self.y is None else self.y[rows]
-        return Predictions(tuple(range(len(self.names))), self.ids[rows], y, part, self.task)
+            values = values[..., None]
+        y = np.full(len(self.ids), -1) if self.y is None else self.y
+        return Predictions(tuple(range(len(self.names))), self.ids, y, values, self.task)
 
     def predicted_classes(self) -> np.ndarray:
         """Return the predicted class of each run, (R, T), as indices of ``classes``."""

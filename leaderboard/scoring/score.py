@@ -7,13 +7,14 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import beyond, boards, churn_of_class, scorecard
-from benchmark.measure.estimate import estimate, interval
+from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
+from benchmark.types import Predictions
 from leaderboard.scoring.runs import Runs
 
-CARD = 2**22
-"""Number of probabilities or values above which a score has no scorecard, which takes all examples at once."""
+CARD = 2**26
+"""Number of comparisons between runs above which a score has no scorecard, which takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,8 @@ def score(
 ) -> Score:
     """Score arrays accepted by ``Runs.of``, or ``Runs``; ``kind`` is the kind of the intervals.
 
-    ``tolerance``, in target units, is the change above which a regression's prediction flips. Memory beyond ``values``
-    is limited to a block of examples and one number per example, above ``CARD`` values. Raises UserError for a single
-    run, which has no churn, and for a tolerance that is not positive, or that is given for classes.
+    ``tolerance``, in target units, is the change above which a regression's prediction flips. Raises UserError for a
+    single run, which has no churn, and for a tolerance that is not positive, or that is given for classes.
     """
     runs = values if isinstance(values, Runs) else Runs.of(values, y, ids)
     if len(runs.names) < 2:
@@ -90,46 +90,19 @@ def score(
             f"{runs.source}: one run ({runs.names[0]!r}) has no churn: retrain on another bootstrap or with another "
             "seed, and provide both runs (a column run in a long table, or a column for each run)"
         )
-    card = _card(runs, kind, tolerance)
-    measures = _measures(runs)
-    by_run = {measure.key: _Sum() for measure in measures}
-    by_example = {measure.key: np.empty(len(runs.ids)) for measure in measures}
-    classes = range(len(runs.classes)) if runs.y is not None else ()
-    by_class = {c: (churn_of_class(c), _Sum()) for c in classes}
-    margin = np.empty(len(runs.ids)) if runs.kind == "probabilities" else None
-    for rows, p in runs.blocks():
-        for measure in measures:
-            assert measure.of_examples is not None
-            by_run[measure.key].add(measure.of_runs(p), len(p.ids))
-            by_example[measure.key][rows] = measure.of_examples(p)
-        for c, (churn, total) in by_class.items():
-            total.add(churn.of_runs(p), int((p.y == c).sum()))
-        if margin is not None:
-            margin[rows] = margin_of(p.values)
-    estimates = {
-        key: interval(
-            kind,
-            lambda key=key: [by_run[key].mean()],  # type: ignore[misc]
-            lambda key=key: [by_example[key]],  # type: ignore[misc]
-            len(runs.ids),
-        )
-        for key in by_run
-    }
-    fragile = by_example["churn"]
+    p = runs.predictions()
+    card = _card(runs, p, kind, tolerance)
+    measures = [measure for measure in boards(runs.task) if _of_examples(measure) and _allows(runs, measure)]
+    measures.sort(key=lambda measure: measure.key != "churn")
+    estimates = {measure.key: estimate(measure, [(p, None)], kind) for measure in measures}
+    counts = np.zeros(0, dtype=int) if runs.y is None or runs.task == "regression" else np.bincount(runs.y)
     per_class = {
-        runs.classes[c]: (
-            total.n,
-            interval(
-                kind,
-                lambda total=total: [total.mean()],  # type: ignore[misc]
-                lambda c=c: [fragile[runs.y == c]],  # type: ignore[misc]
-                total.n,
-            ),
-        )
-        for c, (_, total) in by_class.items()
-        if total.n
+        runs.classes[c]: (int(n), estimate(churn_of_class(c), [(p, None)], kind)) for c, n in enumerate(counts) if n
     }
-    flips = _flips(runs, estimates["churn"].value) if "accuracy" in by_run else None
+    assert measures[0].of_examples is not None
+    fragile = measures[0].of_examples(p)
+    flips = _flips(runs, estimates["churn"].value) if "accuracy" in estimates else None
+    margin = margin_of(p.values) if runs.kind == "probabilities" else None
     return Score(runs, kind, estimates, card, per_class, flips, fragile, margin, rank(fragile, margin))
 
 
@@ -148,14 +121,8 @@ def rank(fragility: np.ndarray, margin: np.ndarray | None) -> np.ndarray:
     return np.lexsort((np.zeros(len(fragility)) if margin is None else margin, -fragility.round(12)))
 
 
-def _measures(runs: Runs) -> list[Measure]:
-    """Select the boards' measures that ``runs`` allow, churn first."""
-    allowed = [measure for measure in boards(runs.task) if _by_block(measure) and _allows(runs, measure)]
-    return sorted(allowed, key=lambda measure: measure.key != "churn")
-
-
-def _by_block(measure: Measure) -> bool:
-    """Tell whether a measure of all examples is the mean over blocks of them."""
+def _of_examples(measure: Measure) -> bool:
+    """Return whether a measure is a mean over all examples, to which each contributes by itself."""
     return measure.of_examples is not None and measure.rows is None and not measure.whole
 
 
@@ -164,36 +131,17 @@ def _allows(runs: Runs, measure: Measure) -> bool:
     return truth and (runs.kind != "labels" or not measure.needs_probabilities)
 
 
-def _card(runs: Runs, kind: IntervalKind, tolerance: float | None) -> list[tuple[Measure, Estimate]]:
-    """Return the measures of the scorecard that ``runs`` allow and that are not computed by block, where defined."""
+def _card(runs: Runs, p: Predictions, kind: IntervalKind, tolerance: float | None) -> list[tuple[Measure, Estimate]]:
+    """Return the other measures of the scorecard that ``runs`` allow, where they are defined."""
     if tolerance is not None and (runs.task != "regression" or not 0 < tolerance < np.inf):
         raise UserError(
             f"--tolerance {tolerance:g}, for {runs.kind}: expected a positive number in the target's unit, and only "
             "for regression values"
         )
-    if runs.size > CARD:
-        return []
     own = {} if tolerance is None else {"beyond_tolerance": beyond(tolerance)}
-    measures = [own.get(measure.key, measure) for measure in scorecard(runs.task) if not _by_block(measure)]
-    p = runs.predictions()
-    found = [(measure, estimate(measure, [(p, None)], kind)) for measure in measures if _allows(runs, measure)]
-    return [(measure, value) for measure, value in found if not np.isnan(value.value)]
-
-
-class _Sum:
-    """A mean over examples, accumulated from block means."""
-
-    def __init__(self) -> None:
-        self.total: np.ndarray | float = 0.0
-        self.n = 0
-
-    def add(self, mean: np.ndarray, n: int) -> None:
-        if n:
-            self.total = self.total + mean * n
-            self.n += n
-
-    def mean(self) -> np.ndarray:
-        return np.asarray(self.total / self.n)
+    measures = [own.get(m.key, m) for m in scorecard(runs.task) if runs.size <= CARD and not _of_examples(m)]
+    card = [(measure, estimate(measure, [(p, None)], kind)) for measure in measures if _allows(runs, measure)]
+    return [(measure, value) for measure, value in card if not np.isnan(value.value)]
 
 
 def _flips(runs: Runs, churn: float) -> Flips:

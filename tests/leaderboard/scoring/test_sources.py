@@ -141,14 +141,6 @@ def test_runs_and_files_mix_and_examples_are_matched_by_id(tracking, runs_of, tm
     assert content["churn"]["value"] == pytest.approx(((P[0] > 0.5) != (P[1] > 0.5)).mean())
 
 
-def test_a_single_table_of_a_run_may_hold_all_retrainings(tracking):
-    whole = pd.concat([long(r).assign(run=r) for r in range(4)])
-    run_id = tracking.run(tracking.experiment("single"), {"all.parquet": whole})
-    content = scored(tracking, f"runs:/{run_id}/all.parquet")
-    assert content["churn"]["value"] == pytest.approx(EXPECTED.churn.value)
-    assert content["source"] == f"runs:/{run_id}/all.parquet"
-
-
 def test_a_regression_is_read_at_full_precision_from_files(tracking):
     values = 1 + RNG.normal(size=(2, T)) * 1e-6
     experiment = tracking.experiment("regression")

@@ -73,7 +73,7 @@ def test_several_old_runs_are_compared_with_each_other() -> None:
 def test_new_rows_account_for_what_a_simulation_put_in(said: float) -> None:
     """The interval covers the truth in 95 % of the cases, and excludes 0 where the new rows said something."""
     rng = np.random.default_rng(1)
-    covered, excluded, repeats, examples = 0, 0, 200, 400
+    covered, excluded, repeats, examples = 0, 0, 100, 400
     for _ in range(repeats):
         signal = rng.choice([-1.0, 1.0], examples) * rng.uniform(0.5, 3, examples)
         moves = rng.random(examples) < said
@@ -84,7 +84,7 @@ def test_new_rows_account_for_what_a_simulation_put_in(said: float) -> None:
         one = update(old, new, again).estimates["new_rows"]
         covered += one.low <= truth <= one.high
         excluded += one.low > 0
-    assert covered / repeats > 0.92, "it errs on the wide side"
+    assert covered / repeats > 0.9, "it errs on the wide side"
     assert (excluded / repeats > 0.9) if said else (excluded / repeats < 0.05)
 
 
