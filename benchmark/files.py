@@ -10,6 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
+from tempfile import gettempdir
 
 import numpy as np
 import pooch
@@ -34,6 +35,15 @@ def install(extra: str = "") -> str:
 def home() -> Path:
     """Return the folder of the user's store, datasets and methods: ``CHURN_HOME``, or the working folder."""
     return Path(os.environ.get("CHURN_HOME") or Path.cwd()).expanduser().absolute()
+
+
+def leave_clone() -> None:
+    """Go to the folder of the user where ``mlflow run git://…`` works in a temporary clone, which is soon removed."""
+    if os.environ.get("MLFLOW_RUN_ID") and Path.cwd().is_relative_to(Path(gettempdir()).resolve()):
+        with suppress(OSError):  # a system without /proc
+            os.chdir(f"/proc/{os.getppid()}/cwd")
+            found = (str(CHECKOUT), os.environ.get("PYTHONPATH"))  # by the processes that this one starts
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, found))
 
 
 def shipped_datasets() -> Path:

@@ -185,15 +185,18 @@ def small_table(tmp_path: Path) -> str:
 class MlflowServer:
     """A real ``mlflow server`` on loopback."""
 
-    def __init__(self, backend: str, folder: Path):
-        self.backend, self.folder, self.port = backend, folder, free_port()
+    def __init__(self, backend: str, folder: Path, *words: str):
+        self.backend, self.folder, self.words, self.port = backend, folder, words, free_port()
         self.uri = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         words = ["server", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
         words += ["--backend-store-uri", self.backend, "--artifacts-destination", str(self.folder / "artifacts")]
+        words += self.words
         with (self.folder / "server.log").open("a") as log:
-            self.process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], stdout=log, stderr=log)
+            environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # for eight idle processes
+            command = [sys.executable, "-m", "mlflow", *words]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         for _ in range(720):
             try:
                 with urlopen(f"{self.uri}/health"):

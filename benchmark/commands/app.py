@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from benchmark.errors import UserError
+from benchmark.files import leave_clone
 
 
 class App(typer.Typer):
@@ -22,6 +23,7 @@ class App(typer.Typer):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leave_clone()
         try:
             return super().__call__(*args, **kwargs)
         except UserError as error:

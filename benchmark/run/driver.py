@@ -134,6 +134,7 @@ def fill(
     todo = [cell for cell in cells if force or cell.key.digest not in finished | kept]
     if not study:
         store.adopt({cell.key.digest for cell in cells} & finished)
+    store.refuse_closed(cell.key for cell in todo)
     tally.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
     with _workers(tally, len(todo)):

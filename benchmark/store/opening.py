@@ -1,6 +1,7 @@
 """The tracking store's address, its creation, and the errors it raises; MLflow itself is imported only where needed."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 SQLITE = "sqlite"
+STORE = "the tracking store"
+REMEDIES = {
+    "error code 401": (
+        "give your name and password as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or a token as "
+        "MLFLOW_TRACKING_TOKEN"
+    ),
+    "error code 403": "ask for the permission EDIT on this experiment, or set MLFLOW_TRACKING_URI to another store",
+    "'active' state": "restore it with mlflow experiments restore --experiment-id and the number above",
+    "filesystem tracking backend": (
+        "copy its runs into a database with mlflow migrate-filestore, and set MLFLOW_TRACKING_URI to that, e.g. "
+        "sqlite:///mlflow.db"
+    ),
+    "unsupported URI": "write the address with its scheme, e.g. http://127.0.0.1:5000 or sqlite:///mlflow.db",
+    "database schema": (
+        "copy it, then upgrade it with mlflow db upgrade and its address or, if a newer MLflow made it, install that"
+    ),
+}
+"""What to do, by what MLflow's message says; anything else has a remedy by the kind of store."""
 BUSY_SECONDS = 20
 """How long to wait for a SQLite file that another process is writing to, as MLflow does."""
 
@@ -34,7 +53,7 @@ def uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
 
 
-def _file(address: str) -> Path | None:
+def file_of(address: str) -> Path | None:
     """Return the path of a SQLite store; None for other stores, in memory, and addresses that only SQLite reads."""
     url = _database(address)
     path = url.database if url and url.get_backend_name() == SQLITE else ""
@@ -43,7 +62,7 @@ def _file(address: str) -> Path | None:
 
 def nothing_at(address: str = "") -> str:
     """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
-    path = _file(address or uri())
+    path = file_of(address or uri())
     return str(path) if path and not (path.exists() and (path.is_dir() or path.stat().st_size)) else ""
 
 
@@ -106,7 +125,7 @@ def analyse(address: str) -> None:
 
     Other databases gather them by themselves. A call that fails, as on a locked file, is made up for by the next.
     """
-    if (path := _file(address)) is not None:
+    if (path := file_of(address)) is not None:
         with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as database:
             database.execute("PRAGMA analysis_limit = 1000")  # rows read of each index: 0.02 s in all
             database.execute("ANALYZE")
@@ -122,10 +141,10 @@ def store_errors() -> tuple[type[Exception], ...]:
 
 
 def refused(error: Exception) -> bool:
-    """Return whether a store that works has refused a request for what it holds."""
+    """Return whether a store that works has refused a request for what it holds, or who makes it."""
     from mlflow.exceptions import MlflowException
 
-    return isinstance(error, MlflowException) and error.get_http_status_code() == 400
+    return isinstance(error, MlflowException) and error.get_http_status_code() in (400, 403)
 
 
 @contextmanager
@@ -136,17 +155,16 @@ def translated_errors(where: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, store_errors()):
             raise
-        reason = _of_database(error).strip() or type(error).__name__
+        reason = (_of_database(error).strip() or type(error).__name__).splitlines()[0][:300]
+        remedy = next((text for pattern, text in REMEDIES.items() if re.search(pattern, reason)), "")
         if refused(error):
-            raise RefusedError(f"the tracking store {where} refuses it: {reason.splitlines()[0][:300]}") from error
+            raise RefusedError("\n  ".join(filter(None, [f"{STORE} {where} refuses it: {reason}", remedy]))) from error
         url = _database(where)
+        check = "start its server"
         if url and url.get_backend_name() == SQLITE:
             check = "check that it is a database of MLflow that you may read and write"
-        else:
-            check = "start its server"
-        remedy = f"{check}, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
-        message = f"the tracking store {where} cannot be used: {reason.splitlines()[0][:300]}"
-        raise TrackingError(f"{message}\n  {remedy}") from error
+        remedy = remedy or f"{check}, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
+        raise TrackingError(f"{STORE} {where} cannot be used: {reason}\n  {remedy}") from error
 
 
 def _of_database(error: BaseException) -> str:

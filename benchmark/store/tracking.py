@@ -26,12 +26,11 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
-from benchmark.files import home
 from benchmark.store import describe, earlier, folder, note
 from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import deferred
-from benchmark.store.opening import prepare, refused, translated_errors, uri
+from benchmark.store.opening import file_of, prepare, refused, translated_errors, uri
 from benchmark.types import REFERENCE
 
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
@@ -75,6 +74,13 @@ class Store:
                     zip(looked_at, pool.map(partial(is_empty, address=self.uri), looked_at.values()), strict=True)
                 )
         return {digest: GONE if gone.get(digest) else run.info.status for digest, run in known.items()}
+
+    def refuse_closed(self, keys: Iterable[CellKey]) -> None:
+        """Raise TrackingError for an experiment of ``keys`` that is deleted, or that the user may not write to."""
+        with translated_errors(self.uri):
+            for name, dataset in {describe.experiment_name(key): key.dataset for key in keys}.items():
+                if experiment := self.client.get_experiment_by_name(name):
+                    self.client.set_experiment_tag(experiment.experiment_id, "churn.dataset", dataset)
 
     def cells(self, only: Container[str] | None = None, datasets: Collection[str] = ()) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
@@ -261,7 +267,8 @@ class Store:
     def _ensure_experiment(self, name: str, folder: str, tags: dict[str, str]) -> str:
         """Return the id of an experiment, created if there is none."""
         if (experiment := self.client.get_experiment_by_name(name)) is None:
-            location = None if os.environ.get("MLFLOW_TRACKING_URI") else (home() / "mlruns" / folder).as_uri()
+            database = file_of(self.uri)  # a server has a place of its own
+            location = (database.absolute().parent / "mlruns" / folder).as_uri() if database else None
             try:
                 return str(self.client.create_experiment(name, artifact_location=location, tags=tags))
             except MlflowException:  # another process may have created it

@@ -24,6 +24,7 @@ from leaderboard.scoring.roles import (
     plain,
     role_of,
     stem,
+    words,
 )
 from leaderboard.scoring.runs import PredictionKind, Runs
 
@@ -220,15 +221,15 @@ def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionK
     numbers = [column.numbers[np.isfinite(column.numbers)] for column in columns]
     within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
     measured = np.array([number(text) for text in true])  # nan for a word
-    words = np.isnan(measured).any()
+    wordy = np.isnan(measured).any()
     if all((n == n.round()).all() for n in numbers):
-        if not words and (measured != measured.round()).any():
+        if not wordy and (measured != measured.round()).any():
             return "values"
         distinct = {x for n in numbers for x in np.unique(n)[: FEW + 1].tolist()}
         if len(distinct) <= FEW and len(true) <= FEW:
             return "labels"
         raise UserError(f"{shown}: many whole numbers: say which with --kind labels or --kind values")
-    if words or len(true) == 2 or (true and true <= {"0", "1"}):
+    if wordy or len(true) == 2 or (true and true <= {"0", "1"}):
         if within:
             return "probabilities"
         raise UserError(
@@ -303,6 +304,10 @@ def _coded(
     (own,) = every
     if given and len(given) != len(own):
         raise UserError(f"--classes {','.join(given)}: expected {len(own)} classes, as there are probabilities")
+    shared = set.intersection(*(set(words(column)) for one in read for column in one.role.predicted))
+    named = {text for text in true if text.lower() in shared}
+    if own == ("0", "1") and not given and len(true) == 2 and len(named) == 1 and "".join(true).isalpha():
+        own = (*(true - named), *named)  # as prob_active is that of active
     if not given and not true <= set(own):
         raise _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
     classes = own if set(given) <= set(own) else given  # the columns say the order

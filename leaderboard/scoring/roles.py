@@ -241,6 +241,11 @@ class Reading:
         listed = ", ".join([*shown[:6], "…"] if len(shown) > 6 else shown)
         return UserError(f"{self.table.name}: {listed}: {why}; say which with {option}")
 
+    def missing(self, name: str, option: str) -> UserError:
+        """Return the error for a column that an option names and the table lacks."""
+        there = ", ".join(map(repr, self.table.columns))
+        return UserError(f"{self.table.name}: no column {name!r} ({option}); its columns: {there}")
+
     def numbers(self, name: str) -> np.ndarray:
         """Return a column in the order of the grid, (R, T)."""
         return np.asarray(self.table.columns[name].numbers[self.grid.at])
@@ -248,11 +253,11 @@ class Reading:
     def find(self) -> Roles:
         """Return the roles. Raises UserError where two readings are possible."""
         said = self._said()
-        found = said or self._classes() or self._named() or self._only()
+        chosen = said or self._classes() or self._named() or self._only()
         if not said:
-            self._check_others(found)
-            self._check_runs(found)
-        return replace(found, truth=self._truth(found))
+            self._check_others(chosen)
+            self._check_runs(chosen)
+        return replace(chosen, truth=self._truth(chosen))
 
     def _pool(self, *roles: str) -> list[str]:
         """Return the columns with these roles that may be predictions: numbers, or texts that repeat, as classes do."""
@@ -267,23 +272,18 @@ class Reading:
         return self.compared and set(names) <= self.same
 
     def _said(self) -> Roles | None:
-        said = self.options
-        present = tuple(name for name in said.runs if name in self.table.columns)
-        columns, option = said.probabilities or said.logits or present, "--probabilities"
-        option = "--probabilities" if said.probabilities else "--logits" if said.logits else "--runs"
-        missing = [name for name in (columns or said.runs) if name not in self.table.columns]
-        if missing:
-            raise UserError(
-                f"{self.table.name}: no column {missing[0]!r} ({option}); its columns: "
-                f"{', '.join(map(repr, self.table.columns))}"
-            )
+        """Return the columns that an option names; of those of ``--runs``, each table may have some."""
+        given = {name: getattr(self.options, name) for name in ("probabilities", "logits", "runs")}
+        kind, columns = next(((name, columns) for name, columns in given.items() if columns), ("", ()))
+        here = tuple(name for name in columns if name in self.table.columns)
+        for name in columns:
+            if name not in here and (kind != "runs" or not here):
+                raise self.missing(name, f"--{kind}")
         if not columns:
             return None
-        kind = "probabilities" if said.probabilities else "logits" if said.logits else ""
-        wide = option == "--runs" and len(columns) > 1
-        return Roles(
-            columns, wide=wide, classes=_classes_of(columns) if not wide and len(columns) > 1 else (), kind=kind
-        )
+        if kind == "runs":
+            return Roles(here, wide=len(here) > 1)
+        return Roles(here, classes=_classes_of(here) if len(here) > 1 else (), kind=kind)
 
     def _classes(self) -> Roles | None:
         """Find the columns of class probabilities: numbered p0, p1, …, or columns that sum to one in every row."""
@@ -330,10 +330,8 @@ class Reading:
         families += [(name,) for name in runs_in if words(name)[-1].isdigit()]
         chances = [names for names in families if self.roles[names[0]] == "probability"]
         others = [names for names in families if names not in chances]
-        if chances and all(len(names) == 1 for names in others):
-            others = []  # classes beside probabilities: checked below
-        options = chances or others
-        if chances and others:
+        options = chances or others  # of classes beside probabilities, see _check_others
+        if chances and any(len(names) > 1 for names in others):
             options = chances + others
         if not options:
             if logits := self._pool("logit"):
@@ -374,20 +372,22 @@ class Reading:
             moving or pool, "runs of one model, or tasks", "--runs (each is a run) or --task-column (one task)"
         )
 
-    def _check_others(self, found: Roles) -> None:
+    def _check_others(self, chosen: Roles) -> None:
         """Raise UserError if another column is as likely the predictions as those that were found."""
-        rest = [n for n in self._pool("probability", "predicted", "either") if n not in found.predicted]
+        rest = [n for n in self._pool("probability", "predicted", "either") if n not in chosen.predicted]
         pool = self._pool("probability", "predicted", "either", "logit", "")
-        moving = [n for n in pool if n not in found.predicted and not self._fixed([n])]
-        first = found.predicted[0]
-        if self.compared and self._fixed(found.predicted) and moving:
-            raise self.ask([*found.predicted, *moving], f"{first!r} is the same in all tables, others differ", "--runs")
+        moving = [n for n in pool if n not in chosen.predicted and not self._fixed([n])]
+        first = chosen.predicted[0]
+        if self.compared and self._fixed(chosen.predicted) and moving:
+            raise self.ask(
+                [*chosen.predicted, *moving], f"{first!r} is the same in all tables, others differ", "--runs"
+            )
         unnamed = [name for name in moving if self.roles[name] in ("", "logit")]
         own = {stem(name) for name, role in self.roles.items() if role in ("", "truth") and self._fixed([name])}
         if self.compared and unnamed and self.roles[first] and stem(first) and stem(first) not in own:
-            raise self.ask([*found.predicted, *unnamed], "several columns differ between the tables", "--runs")
-        if found.kind == "probabilities" and not found.wide:
-            columns = [self.numbers(name) for name in found.predicted]
+            raise self.ask([*chosen.predicted, *unnamed], "several columns differ between the tables", "--runs")
+        if chosen.kind == "probabilities" and not chosen.wide:
+            columns = [self.numbers(name) for name in chosen.predicted]
             p = np.stack([1 - columns[0], *columns] if len(columns) == 1 else columns)
             best, sure = p.argmax(axis=0), np.ptp(np.sort(p, axis=0)[-2:], axis=0) > 1e-6
             for name in rest:
@@ -399,34 +399,29 @@ class Reading:
                     self.roles[name] == "predicted" or name not in self.same
                 ):
                     raise self.ask(
-                        [name, *found.predicted],
+                        [name, *chosen.predicted],
                         "the classes are not those of the probabilities",
-                        f"--runs {name} or --probabilities {','.join(found.predicted)}",
+                        f"--runs {name} or --probabilities {','.join(chosen.predicted)}",
                     )
-            if (
-                len(columns) == 1
-                and columns[0].min() >= 0.5
-                and columns[0].size >= 10
-                and found.predicted[0][-1:] != "1"
-            ):
+            if len(columns) == 1 and columns[0].min() >= 0.5 and columns[0].size >= 10 and first[-1:] != "1":
                 raise self.ask(
-                    found.predicted,
+                    [first],
                     "always at least 0.5, so it may be the probability of the predicted class",
-                    f"--probabilities {found.predicted[0]}, if it is that of the second class, or --runs",
+                    f"--probabilities {first}, if it is that of the second class, or --runs",
                 )
 
-    def _check_runs(self, found: Roles) -> None:
+    def _check_runs(self, chosen: Roles) -> None:
         """Raise UserError for columns that are no runs of one model: unrelated, opposite, or on another scale."""
-        if not found.wide or len(self.grid.runs) > 1:
+        if not chosen.wide or len(self.grid.runs) > 1:
             return
-        columns = [self.table.columns[name] for name in found.predicted]
-        values = np.stack([self.numbers(name)[0] for name in found.predicted])
+        columns = [self.table.columns[name] for name in chosen.predicted]
+        values = np.stack([self.numbers(name)[0] for name in chosen.predicted])
         if any(column.text for column in columns):
             texts = [set(map(plain, column.encoded[1])) for column in columns]
             alone = [
-                n
-                for n, mine in zip(found.predicted, texts, strict=True)
-                if sum(map(bool, map(mine.__and__, texts))) < 2
+                name
+                for name, mine in zip(chosen.predicted, texts, strict=True)
+                if all(others is mine or mine.isdisjoint(others) for others in texts)
             ]
             if alone:
                 raise self.ask(alone, "no class in common with the other columns", "--runs")
@@ -439,12 +434,12 @@ class Reading:
             (~within, "beyond 0 to 1, unlike the others"),
         ):
             if mask.any() and not mask.all() and not self.options.kind:
-                raise self.ask(np.array(found.predicted)[mask], why, "--runs")
+                raise self.ask(np.array(chosen.predicted)[mask], why, "--runs")
         spread = values.std(axis=1) > 0
         if spread.sum() < 2 or values.shape[1] < 10:
             return
         r = np.corrcoef(values[spread])
-        names = np.array(found.predicted)[spread]
+        names = np.array(chosen.predicted)[spread]
         if r.min() < -0.99:
             pair = names[list(np.unravel_index(r.argmin(), r.shape))]
             raise self.ask(
@@ -455,33 +450,30 @@ class Reading:
         if len(unrelated):
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
 
-    def _truth(self, found: Roles) -> str:
+    def _truth(self, chosen: Roles) -> str:
         """Return the column of true values in the table; empty if there is none, or a file has them."""
         said = self.options.truth_column
         if self.options.truth:
             return ""
         if said:
             if said not in self.table.columns:
-                raise UserError(
-                    f"{self.table.name}: no column {said!r} (--truth-column); its columns: "
-                    f"{', '.join(map(repr, self.table.columns))}"
-                )
+                raise self.missing(said, "--truth-column")
             return said
-        free = [name for name in self.roles if name not in found.predicted]
-        mine = stem(found.predicted[0])
+        free = [name for name in self.roles if name not in chosen.predicted]
+        mine = stem(chosen.predicted[0])
         named = [name for name in free if self.roles[name] == "truth"]
         exact = [name for name in named if name.lower() == "y_true"]
         named = exact or [name for name in named if not (mine and stem(name)) or stem(name) == mine]
         named = named or [n for n in free if mine and not self.roles[n] and stem(n) == mine and self._usable(n)]
         if len(named) == 1 and self.compared and not self._fixed(named) and not exact and not self.roles[named[0]]:
             raise self.ask(named, "differs between the tables, so it is no true value", "--truth-column and --runs")
-        if found.wide and len(named) == 1 and not self.roles[named[0]]:
-            mean = np.mean([self.numbers(name) for name in found.predicted], axis=0)
+        if chosen.wide and len(named) == 1 and not self.roles[named[0]]:
+            mean = np.mean([self.numbers(name) for name in chosen.predicted], axis=0)
             if np.allclose(mean, self.numbers(named[0]), atol=1e-4):
                 return ""  # chemprop's mean of its models
         if not named:
             named = [name for name in free if self.roles[name] == "either"]
-            if named and not (self.compared and self._fixed(named) and not self._fixed(found.predicted)):
+            if named and not (self.compared and self._fixed(named) and not self._fixed(chosen.predicted)):
                 raise self.ask(named, "predicted or true classes", "--truth-column (and --runs)")
         if len(named) > 1:
             raise self.ask(named, "each may be the true values", "--truth-column")
@@ -489,7 +481,8 @@ class Reading:
 
 
 def plain(text: str) -> str:
-    """Normalise a class label for comparison: ``1.0`` becomes ``1``."""
+    """Normalise a class label for comparison: ``1.0`` and ``True`` become ``1``."""
+    text = {"true": "1", "false": "0"}.get(text.lower(), text)
     return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
 
 

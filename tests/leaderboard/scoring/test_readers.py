@@ -110,6 +110,14 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "true words and the probability of one": (
+        *(two(y_true=WORD[TRUE], prob_active=CHANCE[:2]), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "true booleans and a probability": (
+        *(two(y_true=TRUE.astype(bool), p1=CHANCE[:2]), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
     "tasks": (two(**MOVED), {}, "--task-column"),
     "one task": (two(**MOVED), {"task": "NR-AR", "kind": "probabilities"}, {"flips": FLIPS}),
     "tasks with their predictions": (

@@ -1,0 +1,227 @@
+"""Tracking servers as teams run them: with passwords and permissions, behind a bad network, and beside a git server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+import requests
+
+from benchmark.files import CHECKOUT
+from benchmark.registry import make_method
+from benchmark.run import driver, runner
+from benchmark.run.check import synthetic
+from benchmark.store import opening, outbox, tracking
+from tests.conftest import MlflowServer, free_port
+
+ADMIN = ("admin", "of-the-test-1234")
+
+
+def silent(_: object) -> None:
+    pass
+
+
+def planned(method: str) -> runner.Planned:
+    problem = synthetic("classification")
+    return runner.plan(problem, make_method(method, problem.task), [1, 2])
+
+
+def fill(*methods: str) -> tuple[driver.Tally, list[str]]:
+    said: list[str] = []
+    tally = driver.fill([planned(m) for m in methods], force=False, jobs=1, report=said.append, trained=silent)
+    return tally, said
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
+    """A server with basic authentication that passes on artifacts, and the users reader and writer."""
+    pytest.importorskip("flask_wtf", reason="mlflow[auth] is not installed: pip install -e '.[test]'")
+    folder = tmp_path_factory.mktemp("server")
+    settings = {"database_uri": f"sqlite:///{folder}/users.db", "default_permission": "READ"}
+    settings |= {"admin_username": ADMIN[0], "admin_password": ADMIN[1]}
+    settings |= {"authorization_function": "mlflow.server.auth:authenticate_request_basic_auth"}
+    (folder / "auth.ini").write_text("\n".join(["[mlflow]", *(f"{key} = {value}" for key, value in settings.items())]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_AUTH_CONFIG_PATH", str(folder / "auth.ini"))
+        patch.setenv("MLFLOW_FLASK_SERVER_SECRET_KEY", "of the test")
+        started = MlflowServer(f"sqlite:///{folder}/mlflow.db", folder, "--app-name", "basic-auth")
+        started.start()
+        for name in ("reader", "writer"):
+            user = {"username": name, "password": f"{name}-of-the-test"}
+            requests.post(f"{started.uri}/api/2.0/mlflow/users/create", json=user, auth=ADMIN).raise_for_status()
+    yield started
+    started.stop()
+
+
+def be(patch: pytest.MonkeyPatch, user: tuple[str, str] | str | None) -> None:
+    """Give the name and password of a user, or none, to all later requests."""
+    name, password = (user, f"{user}-of-the-test") if isinstance(user, str) else user or ("", "")
+    for variable, value in (("MLFLOW_TRACKING_USERNAME", name), ("MLFLOW_TRACKING_PASSWORD", password)):
+        patch.setenv(variable, value)
+        if not value:
+            patch.delenv(variable)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", "0")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_writer_records_a_reader_reads_and_a_stranger_is_told_what_to_give(
+    server: MlflowServer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    be(monkeypatch, None)
+    for user in (None, ("reader", "wrong-password")):
+        be(monkeypatch, user)
+        with pytest.raises(opening.TrackingError, match="give your name and password as MLFLOW_TRACKING_USERNAME"):
+            tracking.Store()
+    be(monkeypatch, "writer")
+    tally, _ = fill("knn")
+    assert (len(tally.trained), tally.exit_code) == (1, 0)
+    be(monkeypatch, "reader")
+    (cell,) = tracking.Store().cells()
+    np.testing.assert_array_equal(cell.predictions["id"].values, tally.trained[0].predictions["id"].values)
+    with pytest.raises(opening.RefusedError, match="ask for the permission EDIT on this experiment"):
+        fill("knn:k=3")  # before anything is trained
+    assert not outbox.pending()
+    outbox.save(replace(cell, key=replace(cell.key, params={"k": 3})))
+    tally, said = fill("knn")
+    assert (len(tally.unrecorded), tally.skipped, tally.trouble) == (1, 1, ""), "one refused cell stops no other work"
+    assert said[0].startswith("REFUSED  ")
+    assert "View run" not in "".join(capfd.readouterr())
+
+
+class BadNetwork(BaseHTTPRequestHandler):
+    """Passes requests on to ``target``; of ten, one is lost, one is delayed, and one is answered with 500."""
+
+    target, count = "", 0
+
+    def handle_any(self) -> None:
+        type(self).count += 1
+        turn = self.count % 10
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if turn in (3, 6):
+            self.close_connection = turn == 3
+            if turn == 6:
+                self.send_error(500)
+            return
+        time.sleep(0.5 if turn == 9 else 0)
+        request = Request(self.target + self.path, body or None, dict(self.headers), method=self.command)
+        try:
+            answer = urlopen(request)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            content = answer.read()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_network_that_loses_delays_and_breaks_requests_costs_no_prediction(
+    server: MlflowServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BadNetwork, "target", server.uri)
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), BadNetwork)
+    Thread(target=proxy.serve_forever, daemon=True).start()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{proxy.server_port}")
+    be(monkeypatch, "writer")
+    trained: dict[str, np.ndarray] = {}
+    for _ in range(8):
+        with suppress(opening.TrackingError):
+            tally, _ = fill("linear", "erm")
+            trained |= {cell.key.digest: cell.predictions["id"].values for cell in tally.trained}
+            if tally.exit_code == 0:
+                break
+    assert BadNetwork.count > 20
+    proxy.shutdown()
+    proxy.server_close()
+    assert not outbox.pending()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    cells = list(tracking.Store().cells(trained))
+    assert len(cells) == len(trained) == 2
+    for cell in cells:
+        np.testing.assert_array_equal(cell.predictions["id"].values, trained[cell.key.digest])
+
+
+def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    assert fill("knn")[0].exit_code == 0
+    client = tracking.Store().client
+    (experiment,) = [e for e in client.search_experiments() if e.name.startswith("churn/")]
+    assert experiment.artifact_location.startswith((tmp_path / "mlruns").as_uri()), "beside the database"
+    client.delete_experiment(experiment.experiment_id)
+    with pytest.raises(opening.RefusedError, match="restore it with mlflow experiments restore --experiment-id"):
+        fill("knn:k=3")
+    for address, remedy in {
+        str(tmp_path / "mlruns"): "copy its runs into a database with mlflow migrate-filestore",
+        "localhost:5000": "write the address with its scheme, e.g. http://127.0.0.1:5000",
+        f"http://127.0.0.1:{free_port()}": "start its server",
+    }.items():
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        with pytest.raises(opening.TrackingError, match=remedy):
+            tracking.Store(address)
+    with sqlite3.connect(tmp_path / "mlflow.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = 'of the future'")
+    database.close()
+    with pytest.raises(opening.TrackingError, match="mlflow db upgrade and its address or, if a newer MLflow made it"):
+        tracking.Store(f"sqlite:////{tmp_path}/mlflow.db")  # another spelling, as MLflow keeps stores open
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_mlflow_run_of_a_git_server_leaves_predictions_and_site_where_the_user_stands(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    if not git or not (Path(subprocess.check_output([git, "--exec-path"], text=True).strip()) / "git-daemon").exists():
+        pytest.skip("git and its daemon are not installed")
+    served, user = tmp_path / "served", tmp_path / "user"
+    user.mkdir()
+    shutil.copytree(CHECKOUT, served / "project" / "suite", ignore=shutil.ignore_patterns(".*", "tests", "docs"))
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "A"]):
+        subprocess.run([git, *words], cwd=served / "project", check=True)
+    port = str(free_port())
+    daemon = [git, "daemon", "--listen=127.0.0.1", f"--port={port}", f"--base-path={served}", "--export-all"]
+    listening = subprocess.Popen(daemon)
+    try:
+        names = ("PYTHONPATH", "MLFLOW_TRACKING_URI", "CHURN_HOME", "CHURN_OUTBOX")
+        environment = {name: value for name, value in os.environ.items() if name not in names}
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+        words = ["mlflow", "run", f"git://127.0.0.1:{port}/project#suite", "--env-manager", "local"]
+        words += ["-P", "method=knn", "-P", "seeds=2"]
+        done = subprocess.run(words, cwd=user, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    finally:
+        listening.terminate()
+        listening.wait()
+    assert {"mlflow.db", "mlruns", "site"} <= {path.name for path in user.iterdir()}
+    assert (user / "site" / "index.html").is_file()
+    cells = list(tracking.Store(f"sqlite:///{user}/mlflow.db").cells())
+    assert {cell.title for cell in cells} == {"ERM", "k-NN"}
