@@ -61,7 +61,7 @@ class Served:
     def _answers(self, inputs: Inputs) -> dict[str, np.ndarray]:
         if len(inputs) == 0:
             return {name: np.array([], dtype=float) for name in OUTPUTS[self.task]}
-        values = np.stack([one.predict(inputs) for one in self.retrainings]).astype(np.float32)  # as recorded
+        values = np.stack([model.predict(inputs) for model in self.retrainings]).astype(np.float32)  # as recorded
         alone = np.full(len(inputs), None, dtype=object) if len(values) == 1 else None
         if self.task == "regression":
             targets = values[:, :, 0].astype(np.float64)
@@ -73,11 +73,11 @@ class Served:
 
 def write(path: Path, task: Task, featuriser: Featuriser, retrainings: Iterable[bytes]) -> None:
     """Write a model to the file ``path``; ``retrainings`` are pickled predictors, the one that answers first."""
-    packed = [zlib.compress(one, level=1) for one in retrainings]  # a fifth of a random forest
+    packed = [zlib.compress(content, level=1) for content in retrainings]  # a fifth of a random forest
     path.write_bytes(pickle.dumps((task, featuriser, packed)))
 
 
 def _load_pyfunc(path: str) -> Served:
     """Return the model in the file ``path``: MLflow calls this function. Unpickling runs code: trust the file."""
     task, featuriser, packed = pickle.loads(Path(path).read_bytes())
-    return Served(task, featuriser, [pickle.loads(zlib.decompress(one)) for one in packed])
+    return Served(task, featuriser, [pickle.loads(zlib.decompress(content)) for content in packed])

@@ -60,7 +60,7 @@ class Column:
 
     @cached_property
     def text(self) -> bool:
-        """Whether most of the rows that are not empty are no numbers."""
+        """True if most of the rows that are not empty are no numbers."""
         filled = self.encoded[0] >= 0 if pa.types.is_dictionary(self.values.type) else np.array([])
         return bool(np.isnan(self.numbers[filled]).mean() > 0.5) if filled.any() else False
 

@@ -17,7 +17,7 @@ TITLES = {
     "other": "wrong to wrong",
 }
 OF_VALUES = {"flips": "flips", "bad": "bad (the error increases)", "good": "good (the error decreases)"}
-"""What the estimates of a gate are called, of classes and of values."""
+"""Names of the estimates of a gate, of classes and of values."""
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: the range expected for these two models on other examples",
     "many": "95 % Clopper-Pearson interval for the effective number of predictions, given the variances over runs and "
@@ -63,8 +63,8 @@ def gate(
     baseline's MAE. Raises UserError for runs with different names, for a limit on bad flips without truth, and for
     anything ``flipped`` refuses.
     """
-    found = flipped(baseline, candidate, tolerance)
-    kinds = found.kinds
+    changes = flipped(baseline, candidate, tolerance)
+    kinds = changes.kinds
     if "bad" not in kinds and max_bad_flips is not None:
         raise UserError("--max-bad-flips needs true classes or values: give --truth FILE, or --truth-column NAME")
     estimates = {name: share_of(cases) for name, cases in kinds.items()}
@@ -83,12 +83,12 @@ def gate(
     reasons = above or open_
     runs, examples = kinds["flips"].shape
     interval = INTERVALS["one" if runs == 1 else "many"]
-    beyond = found.tolerance if found.both.kind == "values" else None
+    beyond = changes.tolerance if changes.both.kind == "values" else None
     return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, bool(open_) and not above, beyond)
 
 
 class Flipped(NamedTuple):
-    """Which predictions of two models differ, run by run."""
+    """The predictions of two models that differ, run by run."""
 
     kinds: dict[str, np.ndarray]
     """Masks (R, T) by name: flips and, with truth, bad, good and, of classes, other."""

@@ -180,35 +180,23 @@ def table_of(model: str, output: Any, ids: Sequence[Any] | None, truth: Sequence
     One value for each example is a class or a regression value, C of them are probabilities, and a table is read by
     the names of its columns. Raises UserError for anything else.
     """
-    columns = _columns(output)
-    if columns is None or {len(values) for values in columns.values()} != {n}:
-        raise UserError(
-            f"{model}: expected a class, probabilities or a value for each of {n} rows, found {_shown(output)}"
-        )
-    columns = {name: values for name, values in columns.items() if name not in {EXAMPLE, TRUTH}}
+    import pandas as pd  # slow, and a gate of tables does without
+
+    try:
+        table = pd.DataFrame(output)
+    except ValueError:
+        table = pd.DataFrame()
+    if len(table) != n or not len(table.columns):
+        shown = json.dumps(output)[:100]
+        raise UserError(f"{model}: expected a class, probabilities or a value for each of {n} rows, found {shown}")
+    if isinstance(output, list) and not isinstance(output[0], dict):
+        table.columns = [f"p{c}" for c in table.columns]
+    if len(table.columns) == 1:
+        table.columns = ["y_pred"]
+    columns = {str(name): values.tolist() for name, values in table.items() if name not in {EXAMPLE, TRUTH}}
     columns |= {EXAMPLE: list(range(1, n + 1)) if ids is None else list(ids)}
     columns |= {} if truth is None else {TRUTH: list(truth)}
     return files.table(model, columns.items(), output=True)
-
-
-def _columns(output: Any) -> dict[str, list[Any]] | None:
-    """Return the output of a model as columns named as a table of predictions; None if it has no rows."""
-    if isinstance(output, dict):
-        columns = {str(name): values for name, values in output.items() if isinstance(values, list)}
-    elif not isinstance(output, list) or not output:
-        return None
-    elif all(isinstance(row, dict) for row in output):
-        columns = {str(name): [row.get(name) for row in output] for name in output[0]}
-    elif all(isinstance(row, list) and len(row) == len(output[0]) for row in output):
-        columns = {f"p{c}": [row[c] for row in output] for c in range(len(output[0]))}
-    else:
-        return {"y_pred": output}
-    return {"y_pred": next(iter(columns.values()))} if len(columns) == 1 else columns
-
-
-def _shown(output: Any) -> str:
-    text = json.dumps(output)
-    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _plain(value: Any) -> Any:

@@ -50,14 +50,14 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     same = _same(tables, grids)
     known = list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
-    read = [Read(table, grid, role) for table, grid, role in zip(tables, grids, roles, strict=True)]
-    for one, example in zip(read, examples, strict=True):
+    parts = [Part(table, grid, role) for table, grid, role in zip(tables, grids, roles, strict=True)]
+    for part, example in zip(parts, examples, strict=True):
         if outside:
-            one.truth, column = _outside(outside, example, one, options)
-            one.place = f"truth: {column} in {options.truth}"
-        elif one.role.truth:
-            one.truth, one.place = _texts(one), f"truth: {one.role.truth}"
-    result = _runs(read, options)
+            part.truth, column = _outside(outside, example, part, options)
+            part.place = f"truth: {column} in {options.truth}"
+        elif part.role.truth:
+            part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
+    result = _runs(parts, options)
     for runs in result:
         y, first = runs.y, result[0]
         if y is not None and first.y is not None and (y != first.y).any():
@@ -68,13 +68,13 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
             )
     kind = "logits" if options.logits else ""
     return [
-        replace(runs, columns="; ".join(filter(None, [*_said(one, kind), one.place, _left_out(one), kept])) + ".")
-        for one, runs in zip(read, result, strict=True)
+        replace(runs, columns="; ".join(filter(None, [*_said(part, kind), part.place, _left_out(part), kept])) + ".")
+        for part, runs in zip(parts, result, strict=True)
     ]
 
 
 @dataclass
-class Read:
+class Part:
     """A table, the rows of its examples, the roles of its columns, and its true values (T,) with where they are."""
 
     table: Table
@@ -143,9 +143,9 @@ def _key(outside: Table, example: str | None) -> str:
     return key
 
 
-def _texts(one: Read) -> np.ndarray:
+def _texts(part: Part) -> np.ndarray:
     """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
-    table, at, name = one.table, one.grid.at, one.role.truth
+    table, at, name = part.table, part.grid.at, part.role.truth
     codes, texts = table.columns[name].encoded
     codes = codes[at]
     if (codes < 0).any():
@@ -154,13 +154,13 @@ def _texts(one: Read) -> np.ndarray:
     if (codes != codes[0]).any():
         r, t = np.argwhere(codes != codes[0])[0]
         raise UserError(
-            f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(one.grid.ids[t])!r} is "
+            f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(part.grid.ids[t])!r} is "
             f"{texts[codes[r, t]]!r}, but {texts[codes[0, t]]!r} in an earlier row"
         )
     return np.asarray(texts[codes[0]])
 
 
-def _outside(outside: Table, example: str | None, one: Read, options: Options) -> tuple[np.ndarray, str]:
+def _outside(outside: Table, example: str | None, part: Part, options: Options) -> tuple[np.ndarray, str]:
     """Return the true values of the examples from a file, as texts (T,), and their column."""
     key, name = _key(outside, example), options.truth_column
     if name and name not in outside.columns:
@@ -168,7 +168,7 @@ def _outside(outside: Table, example: str | None, one: Read, options: Options) -
             f"{outside.name}: no column {name!r} (--truth-column); its columns: {', '.join(outside.columns)}"
         )
     rest = [column for column in outside.columns if column != key]
-    task = options.task or one.role.predicted[0]
+    task = options.task or part.role.predicted[0]
     for names in (
         [column for column in rest if column == task],
         [column for column in rest if stem(task) and stem(column) == stem(task)],
@@ -188,22 +188,22 @@ def _outside(outside: Table, example: str | None, one: Read, options: Options) -
         if code >= 0 and true.setdefault(text, code) != code:
             now, before = texts[code], texts[true[text]]
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
-    missing = next((text for text in one.grid.ids.tolist() if text not in true), None)
+    missing = next((text for text in part.grid.ids.tolist() if text not in true), None)
     if missing is not None:
         raise UserError(
             f"{outside.name}: example {missing!r} has no true value in the column {name!r}: expected one for each"
         )
-    return np.array([texts[true[text]] for text in one.grid.ids.tolist()], dtype=object), name
+    return np.array([texts[true[text]] for text in part.grid.ids.tolist()], dtype=object), name
 
 
-def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:
+def _kind(parts: Sequence[Part], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:
     """Return the kind of all predictions. Raises UserError where two are possible."""
     if options.logits:
         return "logits"
-    spelled = any(one.role.kind for one in read)
-    several = any(one.role.classes for one in read)
-    names = read[0].role.predicted
-    shown = f"{read[0].table.name}: {', '.join(dict.fromkeys(map(repr, names[:4])))}"
+    spelled = any(part.role.kind for part in parts)
+    several = any(part.role.classes for part in parts)
+    names = parts[0].role.predicted
+    shown = f"{parts[0].table.name}: {', '.join(dict.fromkeys(map(repr, names[:4])))}"
     if options.kind:
         if spelled and several and options.kind != "probabilities":
             raise UserError(f"{shown}: --kind {options.kind}, but these are probabilities: name others with --runs")
@@ -215,7 +215,7 @@ def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionK
                 "which with --kind values or --truth-column"
             )
         return "probabilities"
-    columns = [one.table.columns[name] for one in read for name in one.role.predicted]
+    columns = [part.table.columns[name] for part in parts for name in part.role.predicted]
     if any(column.text for column in columns):
         return "labels"
     numbers = [column.numbers[np.isfinite(column.numbers)] for column in columns]
@@ -243,8 +243,8 @@ def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionK
             f"{shown}: between 0 and 1, so they may be probabilities or values: say which with --kind probabilities or "
             "--kind values, or give the true values with --truth or --truth-column"
         )
-    used = {name for one in read for name in one.role.predicted}
-    two = [n for n, column in read[0].table.columns.items() if n not in used and len(column.encoded[1]) == 2]
+    used = {name for part in parts for name in part.role.predicted}
+    two = [n for n, column in parts[0].table.columns.items() if n not in used and len(column.encoded[1]) == 2]
     if two or any(n.min() < 0 < n.max() for n in numbers if len(n)):
         raise UserError(
             f"{shown}: these may be values, or margins of a classifier: say which with --kind values or --logits, or "
@@ -253,41 +253,41 @@ def _kind(read: Sequence[Read], true: set[str], options: Options) -> PredictionK
     return "values"
 
 
-def _runs(read: Sequence[Read], options: Options) -> list[Runs]:
+def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     """Return the runs of each table."""
-    true = {plain(text) for one in read if one.truth is not None for text in np.unique(one.truth).tolist()}
-    kind = _kind(read, true, options)
+    true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
+    kind = _kind(parts, true, options)
     labels: set[str] = set()
-    for one in read if kind == "labels" else ():
-        for column in one.role.predicted:
-            filled(one.table, column)
-            labels |= set(map(plain, one.table.columns[column].encoded[1]))
-    classes, of_true, of_labels = _coded(read, kind, labels, true, options)
+    for part in parts if kind == "labels" else ():
+        for column in part.role.predicted:
+            filled(part.table, column)
+            labels |= set(map(plain, part.table.columns[column].encoded[1]))
+    classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
     result = []
-    for one in read:
-        values, y = _values(one, kind, of_labels), None
-        if one.truth is not None and kind == "values":
-            y = np.array([number(text) for text in one.truth])
+    for part in parts:
+        values, y = _values(part, kind, of_labels), None
+        if part.truth is not None and kind == "values":
+            y = np.array([number(text) for text in part.truth])
             if np.isnan(y).any():
-                raise UserError(f"{one.table.name}: a true value is {one.truth[np.isnan(y)][0]!r}: expected a number")
-        elif one.truth is not None:
-            y = np.array([of_true[plain(text)] for text in one.truth])
+                raise UserError(f"{part.table.name}: a true value is {part.truth[np.isnan(y)][0]!r}: expected a number")
+        elif part.truth is not None:
+            y = np.array([of_true[plain(text)] for text in part.truth])
         final = "probabilities" if kind == "logits" else kind
         said = options.probabilities or options.logits or options.classes
-        if final == "probabilities" and len(one.role.predicted) == 1 and y is not None and len(y) >= 20 and not said:
-            _check_side(one, values[..., 1].mean(axis=0), y)
-        names = one.role.predicted if one.role.wide else one.grid.runs
-        result.append(Runs(names, one.grid.ids, final, values, classes, y, one.table.name))
+        if final == "probabilities" and len(part.role.predicted) == 1 and y is not None and len(y) >= 20 and not said:
+            _check_side(part, values[..., 1].mean(axis=0), y)
+        names = part.role.predicted if part.role.wide else part.grid.runs
+        result.append(Runs(names, part.grid.ids, final, values, classes, y, part.table.name))
     return result
 
 
 def _coded(
-    read: Sequence[Read], kind: str, labels: set[str], true: set[str], options: Options
+    parts: Sequence[Part], kind: str, labels: set[str], true: set[str], options: Options
 ) -> tuple[tuple[str, ...], dict[str, int], dict[str, int]]:
-    """Return the classes, and the index of each true and each predicted one. Raises UserError if they do not match."""
+    """Return the classes, and the index of each true and each predicted part. Raises UserError if they do not match."""
     if kind == "values":
         return (), {}, {}
-    name, given = read[0].table.name, tuple(map(plain, options.classes))
+    name, given = parts[0].table.name, tuple(map(plain, options.classes))
     if kind == "labels":
         classes = given or tuple(sorted(labels | true, key=natural))
         if not given and true and not (labels <= true or true <= labels):
@@ -297,14 +297,14 @@ def _coded(
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
         return classes, _index(name, true, classes), _index(name, labels, classes)
-    every = {one.role.classes for one in read if one.role.classes} or {("0", "1")}
+    every = {part.role.classes for part in parts if part.role.classes} or {("0", "1")}
     if len(every) > 1:
-        found = " and ".join(map(str, sorted(every)))
-        raise UserError(f"{name}: the tables have probabilities of {found}: expected the same classes")
+        both = " and ".join(map(str, sorted(every)))
+        raise UserError(f"{name}: the tables have probabilities of {both}: expected the same classes")
     (own,) = every
     if given and len(given) != len(own):
         raise UserError(f"--classes {','.join(given)}: expected {len(own)} classes, as there are probabilities")
-    shared = set.intersection(*(set(words(column)) for one in read for column in one.role.predicted))
+    shared = set.intersection(*(set(words(column)) for part in parts for column in part.role.predicted))
     named = {text for text in true if text.lower() in shared}
     if own == ("0", "1") and not given and len(true) == 2 and len(named) == 1 and "".join(true).isalpha():
         own = (*(true - named), *named)  # as prob_active is that of active
@@ -337,9 +337,9 @@ def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, in
     return chosen
 
 
-def _values(one: Read, kind: str, labels: dict[str, int]) -> np.ndarray:
+def _values(part: Part, kind: str, labels: dict[str, int]) -> np.ndarray:
     """Return the predictions of a table: indices of labels or values (R, T), or probabilities (R, T, C)."""
-    table, at, role = one.table, one.grid.at, one.role
+    table, at, role = part.table, part.grid.at, part.role
     if kind == "labels":
         encoded = [table.columns[name].encoded for name in role.predicted]
         return np.concatenate(
@@ -380,22 +380,22 @@ def _numbers(table: Table, name: str) -> np.ndarray:
     return column.numbers
 
 
-def _check_side(one: Read, p: np.ndarray, y: np.ndarray) -> None:
+def _check_side(part: Part, p: np.ndarray, y: np.ndarray) -> None:
     """Raise UserError for a probability that falls where the second class is true: it may be that of the first."""
-    name = one.role.predicted[0]
+    name = part.role.predicted[0]
     if p.std() and y.std() and np.corrcoef(p, y)[0, 1] < -0.2:
         raise UserError(
-            f"{one.table.name}: {name!r} is lower where the class is 1, as if it were the probability of class 0: if "
+            f"{part.table.name}: {name!r} is lower where the class is 1, as if it were the probability of class 0: if "
             f"it is that of class 1, add --probabilities {name}"
         )
 
 
-def _said(one: Read, kind: str) -> Iterator[str]:
+def _said(part: Part, kind: str) -> Iterator[str]:
     """Yield what was read as examples and predictions."""
-    grid, names = one.grid, one.role.predicted
+    grid, names = part.grid, part.role.predicted
     if grid.example is None:
         yield "examples by the order of the rows"
-    if one.role.wide:
+    if part.role.wide:
         yield f"{len(names)} runs: {f'{names[0]} … {names[-1]}' if len(names) > 3 else ', '.join(names)}"
         return
     if grid.run:
@@ -403,10 +403,10 @@ def _said(one: Read, kind: str) -> Iterator[str]:
     yield f"{'margins' if kind == 'logits' else 'predictions'}: {', '.join(names)}"
 
 
-def _left_out(one: Read) -> str:
-    used = {one.grid.example, one.grid.run, one.role.truth, *one.role.predicted}
-    rest = [name or repr(name) for name in one.table.columns if name not in used]
+def _left_out(part: Part) -> str:
+    used = {part.grid.example, part.grid.run, part.role.truth, *part.role.predicted}
+    rest = [name or repr(name) for name in part.table.columns if name not in used]
     if not rest:
         return ""
-    hint = "" if one.place else "; truth: none (name its column with --truth-column)"
+    hint = "" if part.place else "; truth: none (name its column with --truth-column)"
     return f"left out: {', '.join([*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"

@@ -48,14 +48,14 @@ VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
 EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
 CLOSE = 0.01
-"""How far probabilities may be from a sum of one, as where they are rounded to two decimals."""
+"""The most that probabilities may be off a sum of one, as where they are rounded to two decimals."""
 FEW = 20
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user has said about tables of predictions; where nothing is said, names and contents decide.
+    """The options for reading tables of predictions; where one is empty, names and contents decide.
 
     ``runs`` are columns, each a run; ``probabilities`` and ``logits`` are columns of one run, in the order of the
     classes, or the column of the second of two. ``classes`` are the classes in their order, ``truth`` a table of true

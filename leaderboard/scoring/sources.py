@@ -13,7 +13,7 @@ from leaderboard.scoring.runs import Runs, together
 
 RUN, MODEL = "runs:/", "models:/"
 TABLES = (".parquet", ".csv", ".json")
-"""How the path of an artifact that is a table ends; any other artifact is taken for a model."""
+"""Ends of the paths of artifacts that are tables; any other artifact is taken for a model."""
 
 
 def is_model(source: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an update of a model changed, which part of it is chance, and which predictions changed."""
+"""Report on an update of a model: what it changed, which part of it is chance, and which predictions changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
+from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import infer_signature
 from mlflow.models.evaluation import ModelEvaluator
 from mlflow.tracking import MlflowClient, fluent
@@ -324,3 +325,22 @@ def test_without_a_baseline_it_explains_itself_and_never_stands_in_the_way_of_ot
     )
     assert "accuracy_score" in result.metrics
     assert not any(name.startswith("churn") for name in result.metrics)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_the_evaluation_tables_of_two_runs_are_read_without_options(registry: Registry) -> None:
+    """They have all features, the true and the predicted classes, and metrics of each row."""
+
+    def right(predictions: Any, targets: Any) -> MetricValue:
+        return MetricValue(scores=(predictions == targets).astype(int).tolist())
+
+    data = registry.x.assign(label=registry.y)
+    given = {"extra_metrics": [make_metric(eval_fn=right, greater_is_better=True, name="right")], "targets": "label"}
+    given |= {"evaluators": "default", "evaluator_config": {"log_model_explainability": False}}
+    runs = [evaluate(registry, f"models:/numbers/{version}", data, **given)[1].info.run_id for version in (1, 2)]
+    done = registry.gate(*(f"runs:/{run}/eval_results_table.json" for run in runs), "--max-flips", "100%")
+    assert done.exit_code == 0, done.exception
+    (a, b), y = registry.predicted["numbers"], registry.y
+    assert f"flips  {(a != b).mean():7.2%}" in done.stdout
+    assert f"bad (right to wrong)  {((a == y) & (b != y)).mean():7.2%}" in done.stdout
