@@ -28,9 +28,9 @@ LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested", "update")
 LONGEST = 150
 """Characters of a title in an address."""
 T = TypeVar("T")
-Unit = Literal["family", "group"]
+AggregationUnit = Literal["family", "group"]
 """The unit that counts once in means and rank tests: a family of datasets, or, more strictly, a group of families."""
-PLURAL: Mapping[Unit, str] = {"family": "families", "group": "groups of families"}
+PLURAL: Mapping[AggregationUnit, str] = {"family": "families", "group": "groups of families"}
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class Results:
         return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
 
 
-def units(datasets: Sequence[Dataset], unit: Unit = "family") -> list[str]:
+def units(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> list[str]:
     """Return the name of each dataset's family, or of the families that it is joined with by groups, one after another.
 
     Two families are joined if a dataset of each is in one group: a third one may join them.
@@ -246,7 +246,7 @@ def units(datasets: Sequence[Dataset], unit: Unit = "family") -> list[str]:
     return [joined[dataset.family] for dataset in datasets]
 
 
-def unit_weights(datasets: Sequence[Dataset], unit: Unit = "family") -> np.ndarray:
+def unit_weights(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> np.ndarray:
     """Return the weights (D,) of datasets in a mean over families, or over groups of families; they add up to 1."""
     names = units(datasets, unit)
     sizes = Counter(names)

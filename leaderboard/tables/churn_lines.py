@@ -28,7 +28,7 @@ from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.measure.measure import Measure
 from benchmark.types import TASKS, Task
 from leaderboard.read.properties import of_datasets
-from leaderboard.read.results import Dataset, Entry, Results, Unit
+from leaderboard.read.results import AggregationUnit, Dataset, Entry, Results
 from leaderboard.stats.least_squares import fit
 from leaderboard.tables.order import lacking
 from leaderboard.tables.summary import summaries
@@ -165,7 +165,9 @@ def _terms(families: Sequence[Point], predictor: Predictor) -> np.ndarray:
     return np.array([point.terms(predictor) for point in families])
 
 
-def check(families: Sequence[Point], title: str, predictor: Predictor, unit: Unit = "family") -> Check | None:
+def check(
+    families: Sequence[Point], title: str, predictor: Predictor, unit: AggregationUnit = "family"
+) -> Check | None:
     """Predict the churn of each family from those of another ``unit``.
 
     None where too few would be left, or where a property is the same for all, through which no line leads.

@@ -19,7 +19,7 @@ from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, holm, jackknife, leave_one_out, weighted
 from benchmark.measure.measure import Measure
 from benchmark.types import Task
-from leaderboard.read.results import PLURAL, Dataset, Entry, Unit, unit_weights, units
+from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Entry, unit_weights, units
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.columns import common
 
@@ -68,7 +68,7 @@ def trimmed(dataset: Dataset, entry: Entry) -> Entry:
     return replace(entry, cells={split: entry.cells[split].only(seeds) for split, seeds in counted(dataset).items()})
 
 
-def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: Unit = "family") -> np.ndarray:
+def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUnit = "family") -> np.ndarray:
     """Return the weights (D,) of datasets in a mean: each ``unit`` counts once, unless ``kind`` is the paper's."""
     return unit_weights(block, unit) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
 
@@ -123,7 +123,7 @@ def order(
     block: Sequence[Dataset],
     titles: Sequence[str],
     kind: IntervalKind,
-    unit: Unit = "family",
+    unit: AggregationUnit = "family",
     ranked: Collection[str] | None = None,
 ) -> Order:
     """Return the order of methods that lack nothing on the datasets of ``block``; each ``unit`` counts once.
@@ -176,7 +176,7 @@ class Resolution:
         return tuple(p < ALPHA for p in self.adjusted)
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The number of pairs that differ, in words; "" if there are none."""
         n = len(self.pairs)
         return (
@@ -203,7 +203,9 @@ def resolution(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKi
     return Resolution(pairs, tuple(e.value for e in estimates), adjusted, "on these datasets", "paired by train seed")
 
 
-def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: Unit = "family") -> Resolution:
+def resolution_elsewhere(
+    block: Sequence[Dataset], titles: Sequence[str], unit: AggregationUnit = "family"
+) -> Resolution:
     """Compare each of ``titles`` with the next by Wilcoxon's signed-rank test: would they differ on other families?
 
     The units are families, or groups of families, each with the mean difference over its datasets (Demšar 2006, JMLR 7,

@@ -12,7 +12,7 @@ from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import Dataset, Results, Unit, slug, units
+from leaderboard.read.results import AggregationUnit, Dataset, Results, slug, units
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
@@ -221,7 +221,7 @@ class Summary:
         """The neighbours in the order that differ on these datasets."""
         return resolution(self.datasets, [row.title for row in self.placed], self.kind)
 
-    def resolution_elsewhere(self, unit: Unit = "family") -> Resolution:
+    def resolution_elsewhere(self, unit: AggregationUnit = "family") -> Resolution:
         """Return the neighbours that would differ on other families, or groups of them."""
         return resolution_elsewhere(self.datasets, [row.title for row in self.placed], unit)
 

@@ -16,41 +16,41 @@ from leaderboard.tables.table import Table, Value
 MakeCell = Callable[..., Cell]
 
 
+def cell(
+    method: str,
+    values: np.ndarray,
+    *,
+    y: np.ndarray | None = None,
+    dataset: str = "made_up",
+    title: str = "",
+    split: int = 99,
+    seeds: tuple[int, ...] = (),
+    params: Mapping[str, object] | None = None,
+    seconds: float = 1.0,
+    about: Mapping[str, str] | None = None,
+    problem: str = "0123456789abcdef",
+    ids: str = "m{:04d}",
+) -> Cell:
+    """A cell from its predicted values (R, T, C)."""
+    n = values.shape[1]
+    seeds = seeds or tuple(range(1, len(values) + 1))
+    y = np.arange(n) % 2 if y is None else y
+    task = "classification" if values.shape[2] > 1 else "regression"
+    key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c" * 16)
+    known = {"title": dataset.replace("_", " ").capitalize(), "group": "headline", "family": dataset}
+    facts = Facts(
+        command=f"churn run --method {method} --dataset {dataset}",
+        dataset=DatasetFacts(**{**known, "licence": "CC0-1.0", "cite": "-", **(about or {})}),
+        rows={"train": 4 * n, "id": n},
+        fingerprints={"data": "d", "split": "s"},
+    )
+    made = Predictions(seeds, np.array([ids.format(i) for i in range(n)]), y, values, task)
+    return Cell(key, title or method.upper(), {"id": made}, seconds, facts)
+
+
 @pytest.fixture(scope="session")
 def make_cell() -> MakeCell:
-    """A cell from its predicted values (R, T, C)."""
-
-    def make(
-        method: str,
-        values: np.ndarray,
-        *,
-        y: np.ndarray | None = None,
-        dataset: str = "made_up",
-        title: str = "",
-        split: int = 99,
-        seeds: tuple[int, ...] = (),
-        params: Mapping[str, object] | None = None,
-        seconds: float = 1.0,
-        about: Mapping[str, str] | None = None,
-        problem: str = "0123456789abcdef",
-    ) -> Cell:
-        n = values.shape[1]
-        seeds = seeds or tuple(range(1, len(values) + 1))
-        y = np.arange(n) % 2 if y is None else y
-        ids = np.array([f"m{i:04d}" for i in range(n)])
-        task = "classification" if values.shape[2] > 1 else "regression"
-        key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c" * 16)
-        known = {"title": dataset.replace("_", " ").capitalize(), "group": "headline", "family": dataset}
-        facts = Facts(
-            command=f"churn run --method {method} --dataset {dataset}",
-            dataset=DatasetFacts(**{**known, "licence": "CC0-1.0", "cite": "-", **(about or {})}),
-            rows={"train": 4 * n, "id": n},
-            fingerprints={"data": "d", "split": "s"},
-        )
-        made = Predictions(seeds, ids, y, values, task)
-        return Cell(key, title or method.upper(), {"id": made}, seconds, facts)
-
-    return make
+    return cell
 
 
 def noisy(rng: np.random.Generator, y: np.ndarray, noise: float, runs: int = 6) -> np.ndarray:

@@ -18,7 +18,7 @@ from benchmark.train import sample_for
 from benchmark.types import PAPER, Examples, Problem
 
 TINY = "b3db_measured@batch_size=16@epochs=2@hidden=16@lr=0.01@train=90"
-FOLDS = 3
+FOLDS = 2
 
 
 @pytest.fixture(scope="module")

@@ -212,7 +212,7 @@ def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> No
 
 
 @pytest.mark.parametrize("name", discover())
-def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: Ran, name: str) -> None:
+def test_asked_again_a_study_trains_nothing_and_both_contexts_give_one_report(ran: Ran, name: str) -> None:
     one, said = ran.rendered(name), []
     trainer = context_of(name, said)
     before = Counter((record.study, record.key) for record in trainer.store.records())

@@ -27,8 +27,8 @@ class Watched(Plain):
 
 @pytest.mark.parametrize("sampling", ["paper", "halves"])
 def test_the_plain_loop_trains_the_table_on_what_a_retraining_may_see(sampling: Sampling) -> None:
-    whole = synthetic("classification")
-    problem = replace(whole, recipe=whole.recipe.model_copy(update={"epochs": 1}))
+    whole = synthetic("classification", n=60)
+    problem = replace(whole, recipe=whole.recipe.model_copy(update={"epochs": 1, "hidden": 8}))
     plain = Watched(problem)
     erm, twin = plain.table(sampling, 1)
     sample, places = sample_for(problem, sampling, 1)

@@ -8,7 +8,7 @@ import numpy as np
 from benchmark.measure.catalogue import CHURN, ORDER
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
 from benchmark.types import Task
-from leaderboard.read.results import PLURAL, Dataset, Results, Unit, with_studies
+from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Results, with_studies
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
@@ -35,7 +35,7 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
     over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
     lacking = [row.title for row in summary.rows if not row.estimates]
     absent = f"Without results on all of these datasets: {', '.join(lacking)}." if lacking else ""
-    told = summary.resolution.told, summary.resolution_elsewhere().told
+    told = summary.resolution.sentence, summary.resolution_elsewhere().sentence
     notes = filter(None, [over_these, RULE, stable(summary), *told, absent])
     return Body(header, tuple(rows), summary.datasets, tuple(notes))
 
@@ -127,7 +127,7 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
     header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
     notes = [_friedman(ordered.ranking, unit) for unit, ordered in orders.items() if ordered.ranking is not None]
-    notes += [test.told for test in tests]
+    notes += [test.sentence for test in tests]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
 
@@ -139,7 +139,7 @@ def _p(test: Resolution, title: str) -> Value:
     return Value("")
 
 
-def _friedman(ranking: Ranking, unit: Unit) -> str:
+def _friedman(ranking: Ranking, unit: AggregationUnit) -> str:
     """Say what Friedman's and Nemenyi's tests find with ``unit`` as the unit."""
     return (
         f"{ranking.n} {PLURAL[unit]}, {len(ranking.methods)} methods: Friedman χ² = {spelled(ranking.chi2)}, Nemenyi's "

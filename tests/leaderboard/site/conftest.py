@@ -13,10 +13,12 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.registry import make_method
 from benchmark.run import runner
-from benchmark.store.cell import Cell, CellKey, Facts
-from benchmark.types import DatasetFacts, Predictions, Recipe
+from benchmark.store.cell import Cell
+from benchmark.types import Recipe
 from leaderboard import site
 from leaderboard.read.results import Results, collect
+
+from ..conftest import cell
 
 MakeCell = Callable[..., Cell]
 
@@ -46,24 +48,14 @@ def make_cell() -> MakeCell:
             labels = np.where(rng.random((len(seeds), n)) < flips, 1 - np.arange(n) % 2, np.arange(n) % 2)
             values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
         n = values.shape[1]
-        task = "classification" if values.shape[2] > 1 else "regression"
-        y = np.arange(n) % 2 if y is None else y
-        ids = np.array([f"m{i}" for i in range(n)])
-        defaults = {
-            "title": dataset.upper(),
-            "group": "headline" if task == "classification" else "regression",
-            "target": "does <b>it</b>",
-            "licence": "CC0-1.0",
-            "cite": "-",
-        }
-        facts = Facts(
-            command=f"churn run --method {method} --dataset {dataset}",
-            dataset=DatasetFacts(**{**defaults, **(about or {})}),
-            rows={"train": 90, "id": n},
+        group = "headline" if values.shape[2] > 1 else "regression"
+        known = {"title": dataset.upper(), "group": group, "family": "", "target": "does <b>it</b>", **(about or {})}
+        key = {"dataset": dataset, "split": split, "seeds": seeds, "problem": f"{split:016d}", "ids": "m{}"}
+        made = cell(re.sub(r"\W", "", method), values, y=y, title=method.upper(), seconds=seconds, about=known, **key)
+        command = f"churn run --method {method} --dataset {dataset}"
+        return replace(
+            made.with_facts(rows={"train": 90, "id": n}, command=command, fingerprints={}), run_id="0123456789abcdef"
         )
-        key = CellKey(dataset, re.sub(r"\W", "", method), {}, split, seeds, f"{split:016d}", "c" * 16)
-        predictions = {"id": Predictions(seeds, ids, y, values, task)}
-        return Cell(key, method.upper(), predictions, seconds, facts, "0123456789abcdef")
 
     return make
 

@@ -234,7 +234,7 @@ def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page: Page,
 
 
 def test_methods_without_a_rank_are_behind_a_switch(make_cell, tmp_path: Path, page: Page) -> None:
-    cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.3), ("calm", 0.1))]
+    cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.3), ("calm", 0.1))]
     about = {"name": "Partial", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "-", "sha256": "0"}
     partial = make_cell("d0", "partial").with_facts(submission=Submission(status="self-reported", **about))
     page.folder = site.write(collect([*cells, partial]), tmp_path / "site").parent

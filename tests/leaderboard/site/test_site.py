@@ -301,7 +301,7 @@ def test_a_site_with_a_new_cell_is_that_of_a_build_from_scratch(
 
     y = np.linspace(-1, 1, 40)
     values = {m: y[:, None] + rate * np.sin(np.arange(200)).reshape(5, 40, 1) for m, rate in (("erm", 0.3), ("b", 0.1))}
-    cells = [make_cell(name, method, rate) for name in "de" for method, rate in (("erm", 0.3), ("b", 0.1), ("c", 0.2))]
+    cells = [make_cell(name, method, rate) for name in "d" for method, rate in (("erm", 0.3), ("b", 0.1), ("c", 0.2))]
     cells += [make_cell("r", method, values=of, y=y) for method, of in values.items()]
     first = contents(cells, "used")
     made = {path: path.stat().st_mtime_ns for path in (tmp_path / "used" / "site").iterdir()}

@@ -1,44 +1,17 @@
 """Boards from cells."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.store.cell import Cell
 from benchmark.store.cell import Submission as SubmissionFacts
-from benchmark.types import DatasetFacts, Predictions
 from leaderboard.read.results import collect
 from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
-FACTS = Facts(
-    command="churn run --method …",
-    dataset=DatasetFacts(title="Made up & <b>small</b>", group="extra", licence="CC0-1.0", cite="-"),
-    rows={"train": 9, "id": 40},
-    fingerprints={"data": "d", "split": "s"},
-)
-
-
-def cell(
-    method: str,
-    values: np.ndarray,
-    *,
-    seeds: tuple[int, ...] | None = None,
-    canonical_seed: int = 99,
-    problem: str = "p",
-    y: np.ndarray | None = None,
-    params: Mapping[str, float] | None = None,
-    seconds: float = 1.0,
-) -> Cell:
-    seeds = seeds or tuple(range(1, len(values) + 1))
-    n = values.shape[1]
-    y = np.arange(n) % 2 if y is None else y
-    ids = np.array([f"m{i}" for i in range(n)])
-    key = CellKey("made_up", method, dict(params or {}), canonical_seed, seeds, problem, "c")
-    task = "classification" if values.shape[2] > 1 else "regression"
-    return Cell(key, method.upper(), {"id": Predictions(seeds, ids, y, values, task)}, seconds, FACTS)
+from ..conftest import cell
 
 
 def classes(labels: np.ndarray) -> np.ndarray:
@@ -173,7 +146,7 @@ def test_without_erm_the_board_names_the_command_to_run_it() -> None:
 
 
 def test_several_splits_are_averaged() -> None:
-    other = cell("erm", noisy(RNG, 0.1), canonical_seed=7)
+    other = cell("erm", noisy(RNG, 0.1), split=7)
     (board,) = boards(collect([ERM, other]))
     single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
     assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))  # type: ignore[union-attr]

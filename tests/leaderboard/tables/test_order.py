@@ -230,7 +230,7 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
         expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
-    assert summary.resolution.told.startswith(
+    assert summary.resolution.sentence.startswith(
         f"Resolution on these datasets: {sum(found.differ)} of the 3 pairs of neighbours"
     )
     assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}

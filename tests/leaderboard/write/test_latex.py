@@ -90,8 +90,9 @@ def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = ()) 
 
 
 def published() -> list[Table]:
-    """Return the tables shipped with the suite, including those of studies."""
-    tables = [one.table for folder in cited.versions() for one in cited.tables(folder)]
+    """Return the tables shipped with the suite as LaTeX: all but the boards of single datasets."""
+    every = (frozen for folder in cited.versions() for frozen in cited.tables(folder))
+    tables = [frozen.table for frozen in every if "/datasets/" not in frozen.name]
     assert any(table.key.startswith("study-") for table in tables)
     return tables
 
