@@ -7,26 +7,33 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from benchmark.data.spec import load_spec
 from benchmark.registry import make_method, title
 from benchmark.store.cell import Cell, CellKey, Facts
-from benchmark.types import Predictions
+from benchmark.types import PAPER, Predictions, Sampling, Task
 
 EXAMPLES = 100
+
+
+def retrained(
+    values: np.ndarray, text: str = "erm", dataset: str = "bace", split: int = 99, sampling: Sampling = PAPER
+) -> Cell:
+    """The cell of a method from its predicted values (R, T, C) on examples of class 0, or of the value 0."""
+    task: Task = "classification" if values.shape[2] > 1 else "regression"
+    method = make_method(text, task)
+    seeds, n = tuple(range(1, len(values) + 1)), values.shape[1]
+    y = np.zeros(n, dtype=int if task == "classification" else float)
+    p = Predictions(seeds, np.array([f"m{i}" for i in range(n)]), y, values, task, sampling=sampling)
+    key = CellKey(dataset, method.name, method.head.params, split, seeds, "p", "c", sampling=sampling)
+    return Cell(key, title(method, task), {"id": p, "ood": p}, 1.0, Facts(command="", class_rows=(90, 10)))
 
 
 def cell(text: str, dataset: str, split: int, wrong: int, moved: int) -> Cell:
     """Two retrainings on 100 examples of class 0, each wrong on ``wrong`` of them, of which the second has ``moved``
     elsewhere: the accuracy is 100 − wrong %, the churn 2 · moved %.
     """
-    method = make_method(text, load_spec(dataset).task)
     said = np.zeros((2, EXAMPLES))
     said[0, :wrong] = said[1, moved : moved + wrong] = 1
-    ids = np.array([f"m{i:02d}" for i in range(EXAMPLES)])
-    values = np.stack([1 - said, said], axis=-1)
-    p = Predictions((1, 2), ids, np.zeros(EXAMPLES, dtype=int), values, "classification")
-    key = CellKey(dataset, method.name, method.head.params, split, (1, 2), "p", "c")
-    return Cell(key, title(method, "classification"), {"id": p, "ood": p}, 1.0, Facts(command="", class_rows=(90, 10)))
+    return retrained(np.stack([1 - said, said], axis=-1), text, dataset, split)
 
 
 class Told:

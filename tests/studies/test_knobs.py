@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from benchmark.registry import make_method
-from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.store.cell import Cell
 from benchmark.studies import knobs
-from benchmark.types import Predictions, Task
+from benchmark.types import Task
+
+from .conftest import retrained
 
 TASKS: list[Task] = ["classification", "regression"]
 
@@ -20,19 +22,7 @@ def made(right: float, flips: float, runs: int = 4, seed: int = 0) -> list[Cell]
     for first in range(0, runs, 2):
         said[first : first + 2] = rng.random(1000) > right
         said[first + 1] ^= rng.random(1000) < flips
-    values = np.eye(2)[said]
-    ids = np.array([f"m{i:03d}" for i in range(1000)])
-    seeds = tuple(range(1, runs + 1))
-    p = Predictions(seeds, ids, np.zeros(1000, dtype=int), values, "classification", sampling="halves")
-    return [
-        Cell(
-            CellKey("bace", "m", {}, 99, seeds, "p", "c", sampling="halves"),
-            "M",
-            {"id": p, "ood": p},
-            1.0,
-            Facts(command=""),
-        )
-    ]
+    return [retrained(np.eye(2)[said], sampling="halves")]
 
 
 @pytest.mark.parametrize(

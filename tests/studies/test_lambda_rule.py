@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Facts, Grid
+from benchmark.data.spec import load_spec
+from benchmark.store.cell import Cell, Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.study.context import Missing, arrange
 from benchmark.study.selection import largest, loss, select
-from benchmark.types import PAPER, Predictions, Sampling
+from benchmark.types import PAPER, Sampling
+
+from .conftest import retrained
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
     "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),
@@ -55,29 +58,12 @@ class Made:
         return arrange(made, Grid(methods, datasets, splits, seeds, sampling))
 
     def made(self, text: str, dataset: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[Cell]:
-        from benchmark.data.spec import load_spec
-        from benchmark.registry import make_method, title
-
-        task = load_spec(dataset).task
-        method = make_method(text, task)
-        found = []
+        regression, found = load_spec(dataset).task == "regression", []
         for (name, split), right in self.right.items():
             if name == text:
-                y, ids = np.zeros(100), np.array([f"m{i}" for i in range(100)])
                 wrong = (np.arange(100) >= right)[None, :, None].repeat(len(seeds), axis=0)
-                values = wrong / 1.0 if task == "regression" else np.concatenate([1 - wrong, wrong], axis=2)
-                key = CellKey(
-                    dataset, method.name, method.head.params, split, tuple(seeds), "p", "c", sampling=sampling
-                )
-                found.append(
-                    Cell(
-                        key,
-                        title(method, task),
-                        {"id": Predictions(key.seeds, ids, y, values, task)},
-                        1,
-                        Facts(command=""),
-                    )
-                )
+                values = wrong / 1.0 if regression else np.concatenate([1 - wrong, wrong], axis=2)
+                found.append(retrained(values, text, dataset, split, sampling))
         return found
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: object) -> Mapping[str, object]:

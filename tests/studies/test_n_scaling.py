@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies import make_study
 from benchmark.studies.n_scaling import slope
-from benchmark.types import Predictions
 
-
-def cell(size: int, values: np.ndarray, split: int = 99) -> Cell:
-    seeds = tuple(range(1, len(values) + 1))
-    ids = np.array([f"m{i}" for i in range(values.shape[1])])
-    key = CellKey(f"bace@train={size}", "erm", {}, split, seeds, "p", "c")
-    return Cell(
-        key,
-        "ERM",
-        {"id": Predictions(seeds, ids, np.zeros(len(ids)), values, "classification")},
-        1.0,
-        Facts(command=""),
-    )
+from .conftest import retrained
 
 
 def sym_kl_by_hand(p: np.ndarray, q: np.ndarray) -> float:
@@ -50,7 +37,7 @@ def test_the_pseudo_values_are_those_of_leaving_each_run_out_by_hand() -> None:
     everyone = list(range(runs))
     whole = fitted(everyone)
     by_hand = np.array([runs * whole - (runs - 1) * fitted([j for j in everyone if j != i]) for i in everyone])
-    found = slope(sizes, [[cell(n, values[n, s], s) for s in splits] for n in sizes])
+    found = slope(sizes, [[retrained(values[n, s], "erm", f"bace@train={n}", s) for s in splits] for n in sizes])
     assert found.mean() == pytest.approx(whole), "the slope itself is shown, not corrected for bias"
     assert found == pytest.approx(by_hand - by_hand.mean() + whole)
 

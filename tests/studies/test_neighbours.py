@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Facts, Grid
+from benchmark.store.cell import Grid
 from benchmark.studies import neighbours
 from benchmark.studies.neighbours import LabelNoise, Similarity
 from benchmark.study.context import arrange
-from benchmark.types import Predictions
+
+from .conftest import retrained
 
 
 def test_flips_of_a_group_are_counted_in_it_alone() -> None:
@@ -18,24 +19,15 @@ def test_flips_of_a_group_are_counted_in_it_alone() -> None:
     values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
     classes, rows = values.argmax(-1), np.flatnonzero(some)
     by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
-    assert neighbours.churn_of(predictions(values), some).values == pytest.approx(np.array(by_hand))
-
-
-def predictions(values: np.ndarray) -> Predictions:
-    n = values.shape[1]
-    return Predictions(tuple(range(len(values))), np.arange(n).astype(str), np.zeros(n), values, "classification")
+    assert neighbours.churn_of(retrained(values).predictions["id"], some).values == pytest.approx(np.array(by_hand))
 
 
 class Made:
     """A context with one cell, in whose order the facts must be taken, and facts that are given."""
 
     def __init__(self, flipping: list[bool], facts: dict[str, list[object]]):
-        n = len(flipping)
-        one = np.array([np.zeros(n), flipping], dtype=float)
-        p = Predictions(
-            (1, 2), np.array([f"m{i}" for i in range(n)]), np.zeros(n), np.stack([1 - one, one], -1), "classification"
-        )
-        self.known = [Cell(CellKey("bace", "erm", {}, 99, (1, 2), "p", "c"), "ERM", {"id": p}, 1.0, Facts(command=""))]
+        one = np.array([np.zeros(len(flipping)), flipping], dtype=float)
+        self.known = [retrained(np.stack([1 - one, one], -1))]
         self.facts = facts
 
     def cells(self, *grid):
@@ -127,7 +119,7 @@ def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
 
     without = np.array([by_hand([j for j in range(4) if j != i]) for i in range(4)])
     error = np.sqrt(3 / 4 * np.sum((without - without.mean()) ** 2))
-    values = neighbours.ratio(predictions(values), some).values
+    values = neighbours.ratio(retrained(values).predictions["id"], some).values
     assert values.mean() == pytest.approx(by_hand([0, 1, 2, 3]))
     assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
 
