@@ -42,7 +42,7 @@ ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"]
-"""What a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns
+"""Abilities that a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns
 ``Sample.targets``; that two trainings on the same rows differ; that it reads numbers, which can be mixed."""
 T = TypeVar("T", bound=type)
 registered: dict[str, type[Part]] = {}
@@ -75,7 +75,7 @@ class Part:
     builds_on: ClassVar[tuple[str, ...]] = ()
     """Names of other parts that its predictions depend on."""
     control: ClassVar[bool] = False
-    """Whether it is only there to compare others with, and has no rank."""
+    """True if it is only there to compare others with, and has no rank."""
     grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """Settings to choose from, at most 12, from the most regularised to the least; the default is among them."""
     regression_grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
@@ -116,7 +116,7 @@ class Learner(Part):
     features: ClassVar[tuple[str, ...]] = ()
     """The features of molecules that it reads in place of the dataset's, as a TOML names them."""
     offers: ClassVar[frozenset[Need]] = frozenset()
-    """What of a remedy's needs it can do."""
+    """Needs of remedies that it meets."""
     swept: ClassVar[str] = ""
     """The hyperparameter of which several values cost little more than one: see ``along``."""
     quick: ClassVar[Mapping[str, Any]] = {}
@@ -194,7 +194,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
 
 
 class Reading(NamedTuple):
-    """How a pipeline reads a dataset."""
+    """The way in which a pipeline reads a dataset."""
 
     features: tuple[str, ...]
     """Features of molecules in place of the dataset's; none if these are read."""
@@ -211,11 +211,11 @@ class Pipeline:
     remedy: Remedy
     learner: Learner
     chosen: bool = False
-    """Whether the learner is another than that of the dataset."""
+    """True if the learner is another than that of the dataset."""
     features: tuple[str, ...] = ()
     """Features of molecules in place of the dataset's; none if these are read."""
     tune: Tune = ""
-    """How hyperparameters are chosen, by ``benchmark.tuning.Tuned``; empty if they are as they are."""
+    """Rule by which hyperparameters are chosen, by ``benchmark.tuning.Tuned``; empty if they are as they are."""
 
     def fit(self, sample: Sample) -> Model:
         """Train one predictor on ``sample``."""

@@ -137,9 +137,9 @@ def _in_package(path: Path, above: Path) -> ModuleType:
     for known in [name for name in sys.modules if name == module or name.startswith(f"{module}.")]:
         sys.modules.pop(known)  # it may have been edited
     package = module.partition(".")[0]
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None or Path(found.origin).resolve().parent != above / package:
-        raise ImportError(f"Python finds another package {package}, at {found and found.origin}: rename this one")
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None or Path(spec.origin).resolve().parent != above / package:
+        raise ImportError(f"Python finds another package {package}, at {spec and spec.origin}: rename this one")
     return importlib.import_module(module)
 
 

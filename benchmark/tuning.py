@@ -124,7 +124,7 @@ def folds(sample: Sample) -> Iterator[Fold]:
         kept = np.setdiff1d(np.arange(len(sample)), out)
         place = np.full(len(sample), -1)
         place[kept] = np.arange(len(kept))
-        rows, pool = (place[of][place[of] >= 0] for of in (sample.rows, sample.bootstrap_pool))
+        rows, pool = (place[before][place[before] >= 0] for before in (sample.rows, sample.bootstrap_pool))
         arrays = {name: getattr(sample, name)[kept] for name in ("x", "y", "smiles")}
         part_of = replace(sample, **arrays, rows=rows, bootstrap_pool=pool, earlier_rows=None)
         yield Fold(part_of, sample.inputs[out], sample.y[out], out)
@@ -138,16 +138,16 @@ def losses(settings: Sequence[P], sample: Sample, predict: Predict[P]) -> np.nda
     from benchmark.train.loop import sharing  # imports PyTorch
 
     size = len(np.unique(sample.rows))
-    found = np.full((len(settings), len(sample)), np.nan)
+    table = np.full((len(settings), len(sample)), np.nan)
     for fold in folds(sample):
         with sharing():  # forgets what was trained on a fold
             predicted = np.stack(predict(settings, fold.sample, fold.inputs)).astype(np.float64)
         if sample.task == "regression":
-            found[:, fold.molecules] = np.abs(predicted[:, :, 0] - fold.y)
+            table[:, fold.molecules] = np.abs(predicted[:, :, 0] - fold.y)
         else:
             right = predicted[:, np.arange(len(fold.y)), fold.y]
-            found[:, fold.molecules] = -np.log(right.clip(min=1 / (2 * size)))
-    return found[:, np.unique(sample.rows)]
+            table[:, fold.molecules] = -np.log(right.clip(min=1 / (2 * size)))
+    return table[:, np.unique(sample.rows)]
 
 
 def choose(losses: np.ndarray, rule: Tune) -> int:
@@ -171,11 +171,11 @@ def choose(losses: np.ndarray, rule: Tune) -> int:
 
 def predictions(settings: Sequence[Learner], sample: Sample, inputs: Inputs) -> list[np.ndarray]:
     """Return what each of several settings of a learner predicts, (T, C), with as little training as possible."""
-    settings = [replace(one, **one.quick) for one in settings]
+    settings = [replace(setting, **setting.quick) for setting in settings]
     groups: dict[Learner, list[int]] = {}
     swept = settings[0].swept
-    for i, one in enumerate(settings):
-        alike = replace(one, **{swept: getattr(settings[0], swept)}) if swept else one
+    for i, setting in enumerate(settings):
+        alike = replace(setting, **{swept: getattr(settings[0], swept)}) if swept else setting
         groups.setdefault(alike, []).append(i)
     predicted: dict[int, np.ndarray] = {}
     for learner, members in groups.items():

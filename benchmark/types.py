@@ -18,14 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field
 Task = Literal["classification", "regression"]
 TASKS: tuple[Task, ...] = ("classification", "regression")
 Reads = Literal["numbers", "smiles", "pixels"]
-"""What a learner reads: features that are numbers, SMILES, or features that are pixels (uint8)."""
+"""Input of a learner: features that are numbers, SMILES, or features that are pixels (uint8)."""
 MLP = "mlp"
 """The learner of a dataset that names none."""
 Sampling = Literal["halves", "nested", "paper", "update"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
-"""What a retraining may see of the training pool; ``benchmark.train.resampling.sample_for`` defines each."""
+"""Rules for what a retraining may see of the training pool; ``benchmark.train.resampling.sample_for`` defines each."""
 Tune = Literal["", "best", "one-se", "transfer"]
-"""How hyperparameters are chosen (see ``benchmark.tuning``); empty if they are the defaults."""
+"""Rule by which hyperparameters are chosen (see ``benchmark.tuning``); empty if they are the defaults."""
 PAPER: Sampling = "paper"
 REFERENCE = "erm"
 """Method that all others are compared with."""
@@ -42,7 +42,7 @@ class Recipe(BaseModel):
     batch_size: int = Field(64, gt=0)
     epochs: int = Field(30, gt=0)
     standardise: bool | None = None
-    """Whether networks learn a regression's targets standardised on their training rows, whatever unit they have; the
+    """True if networks learn a regression's targets standardised on their training rows, whatever unit they have; the
     predictions are in that unit. The paper's networks learn targets as they are."""
 
 
@@ -65,12 +65,12 @@ class DatasetFacts(BaseModel):
     licence: str = ""
     cite: str = ""
     notes: str = ""
-    """What is wrong with the data, or special about them."""
+    """Flaws and peculiarities of the data."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a model predicts from: features ``x`` (T, D) and ``smiles`` (T,), empty if the rows are not molecules."""
+    """Inputs of a prediction: features ``x`` (T, D) and ``smiles`` (T,), empty if the rows are not molecules."""
 
     x: np.ndarray
     smiles: np.ndarray
@@ -189,7 +189,7 @@ class Sample:
     member: int = 0
     """Number of the model among those of the retraining: the randomness of each is its own."""
     targets: np.ndarray | None = None
-    """What to learn in place of ``y``, if it is not that: class probabilities (R, C), or numbers (R, 1)."""
+    """Targets to learn in place of ``y``, if there are any: class probabilities (R, C), or numbers (R, 1)."""
     batches: int | None = None
     """Train seed that keys the order of batches, if it is not ``seed``."""
     device: str = "cpu"

@@ -22,5 +22,5 @@ class AverageIncumbent(Remedy):
     incumbent = "erm"
 
     def fit(self, sample: Sample, learner: Learner) -> Model:
-        both = [learner.fit(of) for of in (before_update(sample), sample)]
+        both = [learner.fit(known) for known in (before_update(sample), sample)]
         return LearnedFrom(Mean(both), sample.rows)

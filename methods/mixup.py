@@ -33,7 +33,7 @@ class Mixup(Remedy):
         draws, rows = generator("other", sample.seed, sample.member), sample.rows
         partners = draws.permutation(rows)
         share = draws.beta(self.alpha, self.alpha, size=(len(rows), 1))
-        x, targets = (share * of[rows] + (1 - share) * of[partners] for of in (sample.x, sample.labels))
+        x, targets = (share * values[rows] + (1 - share) * values[partners] for values in (sample.x, sample.labels))
         about = {"y": sample.y[rows], "smiles": sample.smiles[rows], "rows": np.arange(len(rows))}
         pairs = replace(sample, x=x.astype(np.float32), **about)
         return LearnedFrom(learner.fit(pairs.towards(targets)), rows)

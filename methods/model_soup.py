@@ -39,5 +39,5 @@ class ModelSoup(NetworkRemedy):
             sample = replace(sample, y=(sample.y - units[0].mean) / units[0].deviation, recipe=recipe)
         parts = [learner.train(sample, rows[None]) for rows in bootstrap(sample, self.k)]  # all from one initialisation
         weights = zip(*(part.parts[0].state for part in parts), strict=True)
-        mean = parts[0].parts[0].with_state([torch.stack(of).mean(0) for of in weights])
+        mean = parts[0].parts[0].with_state([torch.stack(each).mean(0) for each in weights])
         return replace(parts[0], parts=[mean], units=units, rows=np.concatenate([part.rows for part in parts]))

@@ -16,7 +16,6 @@ from benchmark.train import generator, sample_for
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Sample, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
 Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
 """A term of the loss, computed from outputs [network][batch] and the rows of each batch."""

@@ -33,10 +33,9 @@ from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_settings
-from benchmark.types import REFERENCE, Task
+from benchmark.types import REFERENCE, TASKS
 
 METHODS, UNAVAILABLE = discover()
-TASKS: list[Task] = ["classification", "regression"]
 
 
 def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path):

@@ -11,7 +11,7 @@ from benchmark.types import SAMPLINGS, Sampling
 
 DEFAULT_DATASET = "b3db_measured"
 OWN_METHODS = "erm,early_stopping,svm,multi_kernel,random_forest,extra_trees,gradient_boosting"
-"""What a run on the user's own data compares: the reference, a network whose length of training is chosen, the methods
+"""Methods of a run on the user's own data: the reference, a network whose length of training is chosen, the methods
 with the least churn and the highest accuracy on the published board, and boosting."""
 PAIRWISE = ("svm", "multi_kernel")
 """Those of them whose time and memory grow with the square of the rows, left out where there are many."""

@@ -131,7 +131,7 @@ class Layout:
 
 
 Kept = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]
-"""What the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
+"""Tensors that the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
 
 
 def run(w: Weights, batch: Batch, noise: Dropout) -> tuple[Tensor, list[Kept], Tensor]:

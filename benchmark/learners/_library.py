@@ -16,7 +16,7 @@ from benchmark.types import Inputs, Sample
 BOOSTING = "boosting"
 """The extra of this suite that installs the libraries of gradient boosting."""
 SEEDS, THREADS = ("random_state", "random_seed"), ("n_jobs", "thread_count")
-"""What libraries call the seed of an estimator and its number of threads."""
+"""Names of the seed of an estimator, and of its number of threads, in libraries."""
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     # Without the last two, LightGBM times two ways to sum gradients and takes the faster: they round differently.
     "lightgbm": {"verbosity": -1, "deterministic": True, "force_col_wise": True},
@@ -94,9 +94,9 @@ class LibraryEstimator(Estimators):
     """Base class of learners that are a pair of a library's estimators, a classifier and a regressor."""
 
     estimator: ClassVar[str] = ""
-    """Where the two are, without the words Classifier and Regressor, as in ``sklearn.ensemble.RandomForest``."""
+    """Import path of the two, without the words Classifier and Regressor, as in ``sklearn.ensemble.RandomForest``."""
     named: ClassVar[tuple[str, ...]] = ()
-    """What the library calls the hyperparameters, in their order."""
+    """Names of the hyperparameters in the library, in their order."""
     limit: ClassVar[str] = ""
     """The argument by which a boosted model predicts with the first of its ``trees`` alone, if the library has one."""
 

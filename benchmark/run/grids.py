@@ -24,7 +24,7 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     task: Task | None = None
     """Only datasets of this task; all if left out."""
     settings: bool = False
-    """Whether each method is trained with all settings of its grid."""
+    """True if each method is trained with all settings of its grid."""
     learner: list[str] = Field([""], min_length=1)
     features: list[str] = Field([""], min_length=1)
     """Datasets whose rows are not molecules are left out for features other than ``""``, their own."""
@@ -45,7 +45,8 @@ class Block(BaseModel, frozen=True, extra="forbid"):
                 methods = [text for name in methods for text in settings_of(name, spec.task, self.sampling)]
             combined = itertools.product(self.learner, self.tune)
             yield [
-                Grid(methods, [dataset], splits, seeds, self.sampling, one, features, tune) for one, tune in combined
+                Grid(methods, [dataset], splits, seeds, self.sampling, learner, features, tune)
+                for learner, tune in combined
             ]
 
 

@@ -200,18 +200,18 @@ class _Talk:
 
     def next(self, kind: bytes, most: int) -> bytes:
         """Return the content of the next message, which has to be of ``kind``. Raises UserError."""
-        found, content = self._received(most)
-        while found == process.FILES:
+        sent, content = self._received(most)
+        while sent == process.FILES:
             folder, files = self._isolation._parsed(tuple[Path, dict[str, str]], content)
             self._isolation._provide(Path(os.path.normpath(folder)), files)  # without .., which leads elsewhere
             self.send(b"")
-            found, content = self._received(most)
-        if found == kind and len(content) <= most:
+            sent, content = self._received(most)
+        if sent == kind and len(content) <= most:
             return content
         method, text = self._isolation.method, content.decode("utf-8", "replace")[:4000]
-        if found == process.WRONG:
+        if sent == process.WRONG:
             raise UserError(text)
-        if found == process.FAILED:
+        if sent == process.FAILED:
             raise UserError(f"{method}: {text}; {SENTENCE}")
         self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 2000))
         last = self._said.read().decode("utf-8", "replace").strip()

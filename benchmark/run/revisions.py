@@ -1,4 +1,4 @@
-"""What predictions depend on, named by revisions: ``twin@1 mlp@1 trainer@1 halves@1``.
+"""Name what predictions depend on, by revisions: ``twin@1 mlp@1 trainer@1 halves@1``.
 
 Every part of the suite that can change a prediction has a number, which whoever changes it raises; golden predictions
 (``tests/test_golden.py``) tell when. A user's own file has the hash of its content instead.

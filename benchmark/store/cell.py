@@ -68,7 +68,7 @@ class Grid(NamedTuple):
     features: str = ""
     """The features of molecules in place of the datasets', as in ``atom_pairs.4096+rdkit_descriptors``."""
     tune: Tune = ""
-    """How hyperparameters are chosen."""
+    """Rule by which hyperparameters are chosen."""
 
 
 OPTIONAL = ("learner", "features", "tune")
@@ -97,7 +97,7 @@ class CellKey:
     features: Text = ""
     """The features of molecules that are read in place of the dataset's, as in the name of a variant."""
     tune: Tune = ""
-    """How hyperparameters are chosen; those in ``params`` are the others, and the defaults."""
+    """Rule by which hyperparameters are chosen; those in ``params`` are the others, and the defaults."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -115,7 +115,7 @@ class CellKey:
 
     @property
     def tuning(self) -> str:
-        """How hyperparameters are chosen, as in ``tune=best``; empty if they are the defaults."""
+        """The rule by which hyperparameters are chosen, as in ``tune=best``; empty if they are the defaults."""
         return f"tune={self.tune}" if self.tune else ""
 
     @property
@@ -181,7 +181,7 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
     study: str = ""
     """The study that the cell was trained for, if no run has requested it."""
     control: bool = False
-    """Whether the method is only there to compare others with, and has no rank."""
+    """True if the method is only there to compare others with, and has no rank."""
     rows_seen: float | None = Field(None, ge=0, le=1)
     """Share of the training pool's rows that a predictor was trained on, repeats counted once; None if unknown."""
     submission: Submission | None = None

@@ -1,4 +1,4 @@
-"""What the run of a cell shows in MLflow: ten metrics, a table of all measures, the flips, and a note on the result."""
+"""Show a cell in its run in MLflow: ten metrics, a table of all measures, the flips, and a note on the result."""
 
 import hashlib
 import io
@@ -41,7 +41,7 @@ Measured = Mapping[tuple[str, Measure], tuple[Estimate, Estimate]]
 
 @dataclass(frozen=True)
 class Shown:
-    """What a run shows: metrics by name, files by path, and the tags of its note."""
+    """The content of a run: metrics by name, files by path, and the tags of its note."""
 
     metrics: Mapping[str, float]
     files: Mapping[str, bytes]

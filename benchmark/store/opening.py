@@ -37,7 +37,7 @@ REMEDIES = {
 }
 """What to do, by what MLflow's message says; anything else has a remedy by the kind of store."""
 BUSY_SECONDS = 20
-"""How long to wait for a SQLite file that another process is writing to, as MLflow does."""
+"""Seconds to wait for a SQLite file that another process is writing to, as MLflow does."""
 
 
 class TrackingError(UserError):

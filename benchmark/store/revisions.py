@@ -1,4 +1,4 @@
-"""What results of version 0.1.0 do not say: the revisions behind a fingerprint of code, and rows by class."""
+"""Look up what results of version 0.1.0 do not say: the revisions behind a fingerprint of code, and rows by class."""
 
 import csv
 from functools import cache

@@ -105,10 +105,10 @@ class Store:
             runs = self._runs("cell")
         finished = {run.data.tags.get("churn.cell") for run in runs if run.info.status == "FINISHED"}
         failed = [run for run in runs if run.info.status == "FAILED"]
-        tags = [(run, run.data.tags) for run in failed if run.data.tags.get("churn.cell") not in finished]
+        left = [(run, run.data.tags) for run in failed if run.data.tags.get("churn.cell") not in finished]
         return [
-            f"{_called(run)} on {of.get('churn.dataset', 'a dataset')} failed. Run it again: {of.get('command')}"
-            for run, of in tags
+            f"{_called(run)} on {tags.get('churn.dataset', 'a dataset')} failed. Run it again: {tags.get('command')}"
+            for run, tags in left
         ]
 
     def log(self, cell: Cell, path: Path | None = None) -> str:

@@ -9,7 +9,7 @@ from benchmark.errors import UserError
 
 CPU, CUDA = "cpu", "cuda"
 DRIVERS = [Path("/dev", name) for name in ("nvidiactl", "nvmap", "kfd", "dxg")]
-"""What the drivers of NVIDIA and AMD, and Windows for its Linux, open to programs."""
+"""Files that the drivers of NVIDIA and AMD, and Windows for its Linux, open to programs."""
 
 
 def device(name: str) -> str:

@@ -128,7 +128,7 @@ class Ensemble:
     rows: np.ndarray
     """Rows (K, N) of the sample that each network learned from."""
     passes: int = 1
-    """How often each network predicts, with dropout if more than once."""
+    """Number of predictions of each network, with dropout if there are several."""
 
     def each(self, inputs: Inputs) -> np.ndarray:
         """Return the predictions of each network, (K, T, C) or (K, T, 1), averaged over its passes."""

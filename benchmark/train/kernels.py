@@ -15,7 +15,7 @@ from numba import njit
 
 
 class Schedule(NamedTuple):
-    """What the S steps of an epoch touch, for T pairs of a step and a column, ordered by step."""
+    """Columns and rows that the S steps of an epoch touch, for T pairs of a step and a column, ordered by step."""
 
     columns: np.ndarray
     """Columns (T,) of the inputs, which are rows of the weights."""
@@ -119,10 +119,10 @@ def sum_gradients(outer, members, spans, first, last, out):  # type: ignore[no-u
 def adamw(weight, mean, square, gradient, scale, rates):  # type: ignore[no-untyped-def]
     """Take one step of AdamW on flat arrays of equal length, for ``gradient`` times ``scale``; see ``rates``."""
     beta1, beta2, decay, step, root, eps = rates
-    one = np.float32(1)
+    unit = np.float32(1)
     for i in range(len(weight)):
         g = gradient[i] * scale
-        m, v = beta1 * mean[i] + (one - beta1) * g, beta2 * square[i] + (one - beta2) * g * g
+        m, v = beta1 * mean[i] + (unit - beta1) * g, beta2 * square[i] + (unit - beta2) * g * g
         weight[i] = weight[i] * decay - step * m / (np.sqrt(v) * root + eps)
         mean[i] = m
         square[i] = v

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
 
 
 NETWORKS: frozenset[Need] = frozenset({"networks", "modules", "targets", "randomness"})
-"""What every learner that is a network offers."""
+"""Needs of remedies that every learner that is a network meets."""
 
 
 @checked(frozen=True)

@@ -91,7 +91,7 @@ class Modules:
     def trained(self, state: Sequence[Tensor]) -> list[TrainedModule]:
         values, networks = iter(state), zip(self.keys, self.modules, strict=True)
         each = [TrainedModule(key, module, self.recipe.batch_size, self.device) for key, module in networks]
-        return [one.with_state([next(values) for _ in one.state]) for one in each]
+        return [network.with_state([next(values) for _ in network.state]) for network in each]
 
     def start_from(self, networks: Sequence[TrainedNetwork]) -> None:
         states = [network.layers if isinstance(network, Perceptron) else network.state for network in networks]

@@ -171,7 +171,7 @@ class Perceptrons:
         rows = torch.cat(list(batches), 1).numpy()
         if not self.networks:
             pairs = zip(self.initial, rows, strict=True)
-            self.networks = [PerceptronInTraining(one, self.inputs, own, self.recipe) for one, own in pairs]
+            self.networks = [PerceptronInTraining(new, self.inputs, own, self.recipe) for new, own in pairs]
         for network, own in zip(self.networks, rows, strict=True):
             network.begin(own, starts)
         for _ in batches:

@@ -27,10 +27,9 @@ from benchmark.learners.gaussian_process import RATIOS, most_likely
 from benchmark.learners.knn import Neighbours
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
-from benchmark.types import PAPER, Problem, Task
+from benchmark.types import PAPER, TASKS, Problem, Task
 
 SEEDS = [3, 1]
-TASKS: list[Task] = ["classification", "regression"]
 
 
 def problem_of(task: Task, numbers: bool) -> Problem:

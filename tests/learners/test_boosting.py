@@ -21,9 +21,8 @@ from benchmark.learners.sklearn import wrap
 from benchmark.registry import make_method, spelled
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
-from benchmark.types import Problem, Sample, Task
+from benchmark.types import TASKS, Problem, Sample, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 LIBRARIES = ["lightgbm", "xgboost", "catboost"]
 SMALL = ["lightgbm:trees=20", "xgboost:trees=20", "catboost:trees=20"]
 KINDS = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}

@@ -21,9 +21,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.train import sample_for
-from benchmark.types import Task
-
-TASKS: list[Task] = ["classification", "regression"]
+from benchmark.types import TASKS
 
 
 @pytest.fixture

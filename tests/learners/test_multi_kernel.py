@@ -19,9 +19,8 @@ from benchmark.learners.multi_kernel import MeanKernel
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
-from benchmark.types import PAPER, Problem, Task
+from benchmark.types import PAPER, TASKS, Problem, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 BITS, NUMBERS = slice(0, 24), slice(24, 30)
 
 

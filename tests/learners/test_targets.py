@@ -19,9 +19,8 @@ from benchmark.pipeline import Learner
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
-from benchmark.types import PAPER, Examples, Sample, Task
+from benchmark.types import PAPER, TASKS, Examples, Sample, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 FORESTS = ["random_forest:trees=20", "extra_trees:trees=20"]
 BASELINES = ["knn", "gaussian_process", "svm", "multi_kernel", *FORESTS, "linear", "gradient_boosting:trees=20"]
 TREES = {

@@ -17,10 +17,9 @@ from benchmark.registry import discover, make_method
 from benchmark.run.check import check_method, recipe_of, synthetic
 from benchmark.train import bootstrap, generator
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import Inputs, Model, Problem, Sample, Task
+from benchmark.types import Inputs, Model, Problem, Sample
 
 PARTS, _ = discover()
-TASKS: list[Task] = ["classification", "regression"]
 FASTER = {*("random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost", "blend")}
 """Hundreds of trees keep the same contract, more slowly."""
 METHODS = [

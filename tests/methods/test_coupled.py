@@ -15,8 +15,8 @@ from benchmark.run.check import synthetic
 from benchmark.train import Step, bootstrap
 from benchmark.train.ensemble import TargetScaler
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import Problem, Recipe, Task
-from tests.plain import SEEDS, TASKS, apart, between_twins, expected, predicted, sample_of, trained
+from benchmark.types import TASKS, Problem, Recipe, Task
+from tests.plain import SEEDS, apart, between_twins, expected, predicted, sample_of, trained
 
 
 def problem_of(task: Task) -> Problem:

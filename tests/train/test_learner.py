@@ -17,9 +17,8 @@ from benchmark.train.ensemble import Ensemble, Epoch, Step
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.losses import fit_loss
 from benchmark.train.modules import Batch
-from benchmark.types import PAPER, Inputs, Problem, Recipe, Sample, Task
+from benchmark.types import PAPER, TASKS, Inputs, Problem, Recipe, Sample, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 LEARNERS = [MLP(hidden=16), GIN(hidden=16)]
 RECIPE = Recipe(lr=1e-2, weight_decay=0.1, batch_size=32, epochs=4, standardise=True)
 N = 70  # not a multiple of the batch size: the last batch is a partial one

@@ -15,10 +15,10 @@ from benchmark.registry import find
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, shards
 from benchmark.train.networks import Dropout
-from benchmark.types import Examples, Problem, Recipe, Task
+from benchmark.types import TASKS, Examples, Problem, Recipe, Task
 from methods.twin_overlap import overlapping
 from tests import plain
-from tests.plain import SEEDS, TASKS, predicted, sample_of
+from tests.plain import SEEDS, predicted, sample_of
 
 N = 150  # not a multiple of the batch size: the last batch is a partial one
 

@@ -21,9 +21,9 @@ from benchmark.train.ensemble import Training
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.modules import Draws
 from benchmark.train.resampling import Stream
-from benchmark.types import Problem, Recipe, Task
+from benchmark.types import TASKS, Problem, Recipe, Task
 from tests import plain
-from tests.plain import SEEDS, TASKS, sample_of
+from tests.plain import SEEDS, sample_of
 
 N = 100  # not a multiple of the batch size: the last batch is a partial one
 

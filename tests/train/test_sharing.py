@@ -19,9 +19,8 @@ from benchmark.run.runner import retrain
 from benchmark.train import Step, loop, sample_for
 from benchmark.train.ensemble import Ensemble, Epoch
 from benchmark.train.loop import sharing
-from benchmark.types import PAPER, SAMPLINGS, Problem, Recipe, Sample, Task
+from benchmark.types import PAPER, SAMPLINGS, TASKS, Problem, Recipe, Sample, Task
 
-TASKS: list[Task] = ["classification", "regression"]
 SHARING = ["swa", "erm", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
 OTHERS = ["twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.25", "model_soup:k=2", "early_stopping"]
 
