@@ -36,7 +36,9 @@ if "CHURN_DATA_DIR" not in os.environ and STAGED.is_dir():
     os.environ["CHURN_DATA_DIR"] = str(STAGED)
 os.environ.pop("MLFLOW_RUN_ID", None)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
-os.environ["CHURN_CACHE_DIR"] = tempfile.mkdtemp()
+WORKERS = os.environ.get("CHURN_TEST_CACHE") if "PYTEST_XDIST_WORKER" in os.environ else None
+"""The cache of the process that has started this one, which its workers share."""
+os.environ["CHURN_CACHE_DIR"] = os.environ["CHURN_TEST_CACHE"] = WORKERS or tempfile.mkdtemp()
 os.environ["CHURN_OFFLINE"] = "1"
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
 
