@@ -27,7 +27,7 @@ from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.__main__ import churn_app
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").glob("*.md")}
+GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").rglob("*.md")}
 CHURN = typer.main.get_command(churn_app())
 
 
