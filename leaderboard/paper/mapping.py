@@ -161,8 +161,7 @@ def _tuned(results: Results, row: Published) -> Ours:
 
 def _campaigns(results: Results, row: Published) -> Ours:
     """Return a result of the study of campaigns with the paper's settings, with its interval over campaigns."""
-    from benchmark.studies.bo_loop import BOLoop
-    from benchmark.study.campaign import outcomes
+    from benchmark.studies.bo_loop import BOLoop, outcomes
 
     if row.method not in METHODS:
         raise _Missing(f"no method of ours is called {row.method}")

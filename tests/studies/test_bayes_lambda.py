@@ -1,20 +1,34 @@
-"""The search for λ: its score by hand, and test sets that no part of it can see."""
+"""The search for λ: what is tried, that a kill changes nothing, its score by hand, and test sets that it cannot see."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 from sklearn.model_selection import StratifiedKFold
 
 from benchmark.data.problem import load_problem
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
-from benchmark.studies.bayes_lambda import tune
-from benchmark.study.bayes import PARTNER, PENALTY, TOLERANCE, search
-from benchmark.train import sample_for
+from benchmark.studies.bayes_lambda import (
+    HIGH,
+    INITIAL,
+    LOW,
+    PARTNER,
+    PENALTY,
+    TOLERANCE,
+    Trial,
+    optimise,
+    search,
+    tune,
+)
+from benchmark.train import generator, sample_for
 from benchmark.types import PAPER, Examples, Problem
 
 TINY = "b3db_measured@batch_size=16@epochs=2@hidden=16@lr=0.01@train=90"
@@ -52,9 +66,8 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
 
 
 def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond_the_tolerance(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    problem: Problem,
 ) -> None:
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
     trials = search(make_method("twin", "classification"), problem.without_tests(), 2, 7, FOLDS, "by hand")
     assert (TOLERANCE, PENALTY) == (0.02, 100)
     baseline = by_hand(problem.train, problem, 2, 0.0)
@@ -83,3 +96,93 @@ def test_the_search_gives_the_same_whatever_the_test_sets_hold(
         found.append(tune(Here(), make_method("twin", "classification"), TINY, 99, "1,", 7, 2))
     assert found[0] == found[1]
     assert len(found[0]["trials"][0]) == 7
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def peak_at(exponent: float):
+    """A score with its one peak at 10**exponent."""
+
+    def score(value: float) -> tuple[float, float, float]:
+        return -((np.log10(value) - exponent) ** 2), 0.25, value / 1e5
+
+    return score
+
+
+def refuse(value: float) -> tuple[float, float, float]:
+    raise AssertionError(f"{value} is tried again")
+
+
+def exponents(trials: list[Trial]) -> np.ndarray:
+    return np.log10([trial.value for trial in trials])
+
+
+def test_the_first_four_are_drawn_by_the_seed_alone_and_those_after_follow_the_scores() -> None:
+    low, high = (exponents(optimise(peak_at(x), 7, 3, f"peak {x}")) for x in (-2.0, 3.0))
+    assert low[:INITIAL] == pytest.approx(high[:INITIAL])
+    assert low[:INITIAL] == pytest.approx(generator("other", 3).uniform(-3, 4, size=4))
+    assert not np.allclose(low[INITIAL:], high[INITIAL:])
+
+
+def test_the_first_four_are_log_uniform() -> None:
+    drawn = np.concatenate([exponents(optimise(peak_at(0), 4, seed, f"seed {seed}")) for seed in range(30)])
+    assert (drawn.min() >= np.log10(LOW)) & (drawn.max() <= np.log10(HIGH))
+    assert kstest(drawn, "uniform", args=(-3, 7)).pvalue > 0.01
+
+
+@pytest.mark.slow
+def test_it_finds_a_peak_that_random_search_would_not() -> None:
+    trials = optimise(peak_at(1.5), 15, 3, "peak")
+    best = max(trials, key=lambda trial: trial.score)
+    assert np.log10(best.value) == pytest.approx(1.5, abs=0.05)
+    assert all(trial == Trial(trial.value, *peak_at(1.5)(trial.value)) for trial in trials)
+
+
+def test_what_was_tried_is_not_tried_again_and_more_trials_go_on_from_there() -> None:
+    first = optimise(peak_at(1), 6, 2, "one")
+    assert optimise(refuse, 6, 2, "one") == first
+    assert optimise(refuse, 3, 2, "one") == first[:3]
+    more = optimise(peak_at(1), 8, 2, "one")
+    assert more[:6] == first
+    assert more == optimise(peak_at(1), 8, 2, "another")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["in the score of trial 7", "while the sampler asks"])
+def test_a_search_that_is_killed_goes_on_with_the_trials_of_one_that_is_not(where: str) -> None:
+    script = f"""
+import os, signal
+import numpy as np
+import optuna
+from benchmark.studies.bayes_lambda import optimise
+
+tried = []
+def score(value):
+    tried.append(value)
+    if {where!r}.endswith(f"trial {{len(tried)}}"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return -((np.log10(value) - 1.0) ** 2), 0.25, value / 1e5
+
+if "sampler" in {where!r}:
+    sample = optuna.samplers.GPSampler.sample_relative
+    def killed(*arguments):
+        sample(*arguments)  # a trial is under way, and its number is drawn
+        os.kill(os.getpid(), signal.SIGKILL)
+    optuna.samplers.GPSampler.sample_relative = killed
+optimise(score, 9, 5, "killed")
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    count = []
+
+    def score(value: float) -> tuple[float, float, float]:
+        count.append(value)
+        return peak_at(1.0)(value)
+
+    resumed = optimise(score, 9, 5, "killed")
+    kept = {"in the score of trial 7": 6, "while the sampler asks": 4}[where]
+    assert len(count) == 9 - kept
+    assert resumed == optimise(peak_at(1.0), 9, 5, "not killed")

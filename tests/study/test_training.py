@@ -33,8 +33,8 @@ from benchmark.run.runner import Planned
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
+from benchmark.studies.bayes_lambda import search
 from benchmark.study import selection
-from benchmark.study.bayes import search
 from benchmark.study.context import REPORT
 from benchmark.study.training import LocalTrainer, TrainingContext
 from benchmark.train.device import CPU

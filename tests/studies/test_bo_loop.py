@@ -11,7 +11,7 @@ from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Pipeline, Remedy
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.study.campaign import campaigns, overlaps, trajectory
+from benchmark.studies.bo_loop import campaigns, overlaps, trajectory
 from benchmark.types import Examples, Model, Problem, Recipe, Sample
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
