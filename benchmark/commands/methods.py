@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands.options import say
+from benchmark.commands.options import console, say
 from benchmark.errors import UserError
 from benchmark.files import own_methods
 
@@ -19,17 +19,23 @@ def check(
 
     The method runs in a sandbox, which cannot reach datasets, the cache, your files or the network.
     """
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     from benchmark.run import sandbox
     from benchmark.run.check import checked, named
     from benchmark.run.isolation import SENTENCE, isolated
 
-    if trust:
-        result = checked(*named(method))
-    elif trouble := sandbox.trouble():
+    if not trust and (trouble := sandbox.trouble()):
         raise UserError(f"{trouble}. If you trust all code of {method!r}, add --trust: it can then do what you can")
-    else:
-        with isolated(method) as apart:
-            result = apart.check()
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(), console=console
+    ) as progress:
+        progress.add_task(f"checking {method}: about 25 trainings on 160 rows")
+        if trust:
+            result = checked(*named(method))
+        else:
+            with isolated(method) as apart:
+                result = apart.check()
     if result.failures:
         say("\n".join([*result.failures, "" if trust else f"In the check, {SENTENCE}."]).rstrip())
         raise typer.Exit(1)

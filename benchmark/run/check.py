@@ -1,7 +1,7 @@
 """Check of the contract of a method on a small synthetic problem."""
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from benchmark.run.runner import fit
 from benchmark.train import sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.tuning import Tuned, grid_of
-from benchmark.types import TASKS, Examples, Model, Predictions, Problem, Recipe, Sampling, Task
+from benchmark.types import TASKS, Examples, Predictions, Problem, Recipe, Sampling, Task
 
 SEEDS = (1, 2, 3)
+_BEFORE = "what was fitted before: keep nothing between calls of fit"
 SAME = 0.01
 """Difference of predictions, in standard deviations over the examples, that is too small for other training data."""
 
@@ -48,8 +49,8 @@ def checked(cls: type[Part], settings: list[str], only: Iterable[str] = TASKS) -
     if settings:
         raise UserError(f"{cls.name}:{':'.join(settings)}: the check uses the defaults: leave out {':'.join(settings)}")
     tasks = tuple(task for task in cls.tasks if task in only)
-    failures = tuple(f"{task}: {failure}" for task in tasks for failure in check_method(cls, task))
-    return Checked(cls.name, tasks, make_method(cls.name, cls.tasks[0]).reading, failures)
+    failures = [f"{task}: {failure}" for task in tasks for failure in check_method(cls, task, tuning=task == tasks[0])]
+    return Checked(cls.name, tasks, make_method(cls.name, cls.tasks[0]).reading, tuple(failures))
 
 
 def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
@@ -71,7 +72,7 @@ def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
 def _molecules(x: np.ndarray) -> np.ndarray:
     """Return a chain molecule for each row of bits (N, D), with an atom for each of the first sixteen."""
     atoms = [["NOS"[j % 3] if bit else "C" for j, bit in enumerate(row[:16])] for row in x]
-    return np.array([f"C{''.join(of_one)}C" for of_one in atoms])
+    return np.array([f"C{''.join(row)}C" for row in atoms])
 
 
 def recipe_of(method: Pipeline, problem: Problem) -> Recipe:
@@ -95,80 +96,75 @@ def apart(a: np.ndarray, b: np.ndarray) -> float:
     return difference / spread
 
 
-def _unlabelled(problem: Problem) -> Problem:
-    """Return the problem with test labels of 0, so that a method that finds them has found nothing."""
-    tests = {name: replace(test, y=np.zeros_like(test.y)) for name, test in problem.evals.items()}
-    return replace(problem, evals=tests)
+@dataclass(frozen=True)
+class _Trial:
+    """A method with the synthetic problem, without test labels, on which its contract is checked."""
+
+    method: Pipeline
+    problem: Problem
+    samplings: Sequence[Sampling]
+
+    def predict(self, *seeds: int, on: Problem | None = None, sampling: Sampling | None = None) -> np.ndarray:
+        """Return what a new model for each seed predicts for the ID test: (S, T, C)."""
+        problem, sampling = on or self.problem, sampling or self.samplings[-1]
+        samples = [sample_for(problem, sampling, seed)[0] for seed in seeds]
+        return np.stack([fit(self.method, one).predict(problem.evals["id"].inputs) for one in samples])
+
+    def violations(self) -> Iterator[str]:
+        """Yield a sentence with the remedy for each rule that the method breaks. Raises whatever it raises."""
+        values = self.predict(*SEEDS)
+        Predictions.of(self.problem, "id", SEEDS, values)
+        for sampling in self.samplings[:-1]:
+            Predictions.of(self.problem, "id", (1,), self.predict(1, sampling=sampling))
+        if not np.array_equal(values, self.predict(*SEEDS[::-1])[::-1]):
+            first, second = (self.predict(*SEEDS)[-1] for _ in range(2))
+            if np.array_equal(first, second):
+                yield f"a seed's predictions depend on {_BEFORE}"
+            else:
+                yield "fitting twice gives different predictions: take all randomness from benchmark.train.generator"
+        if min(apart(values[0], values[1]), apart(values[1], values[2])) <= SAME:
+            yield "different train seeds give the same predictions: train on sample.rows or bootstrap(sample)"
+        if apart(values[0], self.predict(SEEDS[0], on=self.moved())[0]) <= SAME:
+            yield "predictions do not depend on the training data: fit on sample.x and sample.y"
+        if "halves" in self.samplings:
+            ours, theirs = (
+                self.predict(1, on=problem, sampling="halves") for problem in (self.problem, self.outside())
+            )
+            if not np.array_equal(ours, theirs):
+                yield "predictions under halves depend on rows outside the half: fit on sample.x and sample.y"
+
+    def moved(self) -> Problem:
+        """Return the problem with features and labels of other rows."""
+        train, shuffled = self.problem.train, np.roll(np.arange(len(self.problem.train)), 7)
+        return replace(self.problem, train=replace(train, x=train.x[shuffled], y=train.y[shuffled]))
+
+    def outside(self) -> Problem:
+        """Return the problem with features and labels changed outside the half of seed 1."""
+        train, outside = self.problem.train, np.ones(len(self.problem.train), dtype=bool)
+        outside[sample_for(self.problem, "halves", 1)[1]] = False
+        x, y = np.where(outside[:, None], 1 - train.x, train.x), np.where(outside, 1 - train.y, train.y)
+        return replace(self.problem, train=replace(train, x=x, y=y))
 
 
-def check_method(cls: type[Part], task: Task) -> list[str]:
-    """Return a sentence with the remedy for each violation of the contract by a method."""
-    problem = _unlabelled(synthetic(task))
-    method = make_method(cls.name, task)
-    problem = replace(problem, recipe=recipe_of(method, problem))
-    granted: tuple[Sampling, ...] = cls.samplings
-    samplings = sorted(granted, key=lambda one: one != "update")  # retrainings under update may all be alike: first
-    test = problem.evals["id"].inputs
-
-    def fit_at(seed: int, on: Problem = problem, sampling: Sampling = samplings[-1]) -> Model:
-        return fit(method, sample_for(on, sampling, seed)[0])
-
-    def predict(*seeds: int, on: Problem = problem) -> np.ndarray:
-        return np.stack([fit_at(seed, on).predict(test) for seed in seeds])
-
-    def choose(on: Problem) -> np.ndarray:
-        return np.asarray(fit(_tuned(method, task), sample_for(on, "halves", 1)[0]).predict(test))
-
-    tuned = "halves" in samplings and bool(grid_of(cls, task))
+def check_method(cls: type[Part], task: Task, tuning: bool = True) -> list[str]:
+    """Return a sentence with the remedy for each violation of the contract by a method, also with ``--tune best``."""
+    problem, method = synthetic(task), make_method(cls.name, task)
+    tests = {name: replace(test, y=np.zeros_like(test.y)) for name, test in problem.evals.items()}  # nothing to find
+    problem = replace(problem, recipe=recipe_of(method, problem), evals=tests)
+    samplings = sorted(cls.samplings, key=lambda one: one != "update")  # its retrainings may all be alike: first
+    plain, tuned = _Trial(method, problem, samplings), _Trial(_tuned(method, task), problem, ["halves"])
+    tuning = tuning and "halves" in samplings and bool(grid_of(cls, task))
+    violations: list[str] = []
     try:
-        chosen = choose(problem) if tuned else np.empty(0)  # first, as it must not depend on what was fitted before
-        values = predict(*SEEDS)
-        Predictions.of(problem, "id", SEEDS, values)
-        for sampling in samplings[:-1]:
-            Predictions.of(problem, "id", (1,), np.asarray(fit_at(1, sampling=sampling).predict(test))[None])
+        chosen = tuned.predict(1) if tuning else np.empty(0)  # first, as it must not depend on what was fitted before
+        violations += plain.violations()
+        if tuning and not np.array_equal(chosen, tuned.predict(1, on=tuned.outside())):
+            alike = np.array_equal(chosen, tuned.predict(1))
+            reason = "rows outside the half: fit on sample.x and sample.y" if alike else _BEFORE
+            violations.append(f"with --tune best, the setting depends on {reason}")
     except Exception as error:
-        return [located(error)]
-
-    shuffled = np.roll(np.arange(len(problem.train)), 7)
-    train = problem.train
-    moved = replace(problem, train=Examples(train.x[shuffled], train.y[shuffled], train.ids, train.smiles))
-
-    outside = np.ones(len(train), dtype=bool)
-    outside[sample_for(problem, "halves", 1)[1]] = False
-    y = np.where(outside, 1 - train.y, train.y)
-    elsewhere = replace(problem, train=replace(train, x=np.where(outside[:, None], 1 - train.x, train.x), y=y))
-
-    def sees_its_half() -> bool:
-        ours, theirs = (fit_at(1, on, "halves").predict(test) for on in (problem, elsewhere))
-        return np.array_equal(ours, theirs)
-
-    contract: dict[str, Callable[[], bool]] = {
-        "fitting twice gives different predictions: take all randomness from benchmark.train.generator": lambda: (
-            np.array_equal(values, predict(*SEEDS))
-        ),
-        "a seed's predictions depend on what was fitted before: keep nothing between calls of fit": lambda: (
-            np.array_equal(values[::-1], predict(*SEEDS[::-1]))
-        ),
-        "different train seeds give the same predictions: train on sample.rows or bootstrap(sample)": lambda: (
-            min(apart(values[0], values[1]), apart(values[1], values[2])) > SAME
-        ),
-        "predictions do not depend on the training data: fit on sample.x and sample.y": lambda: (
-            apart(values[0], predict(SEEDS[0], on=moved)[0]) > SAME
-        ),
-        "predictions under halves depend on rows outside the half: fit on sample.x and sample.y": lambda: (
-            "halves" not in samplings or sees_its_half()
-        ),
-        "with --tune best, the setting depends on what was fitted before: keep nothing between calls of fit": lambda: (
-            not tuned or np.array_equal(chosen, choose(problem))
-        ),
-        "with --tune best, the setting depends on rows outside the half: fit on sample.x and sample.y": lambda: (
-            not tuned or np.array_equal(chosen, choose(elsewhere))
-        ),
-    }
-    try:
-        return [violation for violation, holds in contract.items() if not holds()]
-    except Exception as error:
-        return [f"fitting again, on other seeds or rows: {located(error)}"]
+        violations.append(located(error))
+    return violations
 
 
 def _tuned(method: Pipeline, task: Task) -> Pipeline:
