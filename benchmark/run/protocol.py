@@ -30,12 +30,21 @@ TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) f
 
 
 def protocol_fingerprint(problems: Iterable[Problem], sampling: Sampling, seeds: Sequence[int]) -> str:
-    """Return 16 hex digits of the minor version, the data of each split, and the rows of one model of each seed."""
-    content = ".".join(__version__.split(".")[:2])
-    for problem in problems:
-        rows = digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)]))
-        content += f" {problem.canonical_seed} {problem.fingerprint} {rows}"
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    """Return 16 hex digits of the data of each split and the rows of a single model of each train seed."""
+    return joined_fingerprint(
+        {
+            problem.canonical_seed: (
+                problem.fingerprint,
+                digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)])),
+            )
+            for problem in problems
+        }
+    )
+
+
+def joined_fingerprint(splits: Mapping[int, tuple[str, str]]) -> str:
+    """Return one fingerprint for those of data and rows, by canonical seed, which version 0.1.0 gave separately."""
+    return hashlib.sha256(repr(sorted(splits.items())).encode()).hexdigest()[:16]
 
 
 def _rows(problem: Problem, sampling: Sampling, seed: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Reader of untrusted submission folders: only the expected files, up to a size limit."""
 
 import hashlib
+import json
 import os
 import re
 import stat
@@ -12,11 +13,14 @@ import pandas as pd
 
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError
+from benchmark.run.protocol import joined_fingerprint
 from benchmark.types import SAMPLINGS, Sampling
 from leaderboard.submission.decode import TEXTS, decode
 from leaderboard.submission.spec import NAME, Description, parse_description
 
-LIMITS = {"submission.yml": 2**16, "predictions": 64 * 2**20}
+MANIFEST = "manifest.json"
+"""What version 0.1.0 wrote in place of the field ``protocols``."""
+LIMITS = {"submission.yml": 2**16, MANIFEST: 2**20, "predictions": 64 * 2**20}
 """Bytes of each file."""
 FOLDERS = ("predictions", *(f"predictions/{sampling}" for sampling in SAMPLINGS))
 
@@ -45,7 +49,23 @@ def open_folder(path: Path) -> Folder:
         raise UserError(
             f"submission.yml: field 'version': expected {path.name!r}, the folder's name, found {description.version!r}"
         )
+    if not description.protocols and (path / MANIFEST).exists():
+        description = description.model_copy(update={"protocols": _protocols(_bytes(path, MANIFEST))})
     return Folder(path, path.parent.name, description, files)
+
+
+def _protocols(manifest: bytes) -> dict[str, str]:
+    """Return the fingerprints of protocols in a manifest of version 0.1.0. Raises UserError."""
+    try:
+        files = {name.removeprefix("predictions/"): about for name, about in json.loads(manifest)["files"].items()}
+        return {
+            name.removesuffix(".parquet"): joined_fingerprint(
+                {int(seed): (problem, about["samples"][seed]) for seed, problem in about["problems"].items()}
+            )
+            for name, about in files.items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UserError(f"{MANIFEST}: not one of version 0.1.0 ({error!r}): remove it, and add protocols") from error
 
 
 def file_of(sampling: Sampling, dataset: str) -> str:
@@ -58,7 +78,7 @@ def _files(path: Path) -> tuple[tuple[Sampling, str], ...]:
     known = {file_of(sampling, dataset): (sampling, dataset) for sampling in SAMPLINGS for dataset in dataset_names()}
     found = {entry.relative_to(path).as_posix(): entry.lstat().st_mode for entry in path.rglob("*")}
     for name, mode in sorted(found.items()):
-        if name not in (*FOLDERS, *known, "submission.yml"):
+        if name not in (*FOLDERS, *known, "submission.yml", MANIFEST):
             raise UserError(
                 f"{name[:80]!r} does not belong in a submission; expected only submission.yml and "
                 f"predictions/SAMPLING/DATASET.parquet, with a sampling of {', '.join(SAMPLINGS)} and a dataset of the "

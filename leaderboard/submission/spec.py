@@ -40,7 +40,7 @@ class Description(BaseModel):
         {}, max_length=100, description="Files of data or weights that the code reads, with their sha256."
     )
     protocols: dict[Line, Line] = Field(
-        max_length=1000, description="Fingerprint of the protocol of each file, as {halves/bace: 0123456789abcdef}."
+        {}, max_length=1000, description="Fingerprint of the protocol of each file, as {halves/bace: 0123456789abcdef}."
     )
     code: Link | None = Field(None, description="Link to the code.")
     paper: Link | None = Field(None, description="Link to a paper.")

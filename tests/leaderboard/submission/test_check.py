@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from contextlib import nullcontext
@@ -211,4 +212,19 @@ def test_the_protocol_has_to_be_that_of_these_data_rows_and_seeds(copied, given)
     with pytest.raises(
         UserError, match=rf"protocols: halves/{DATASET}: expected \w+, found \w+: .*export the protocol"
     ):
+        validate(copied)
+
+
+@pytest.mark.parametrize("samples", ["df649c2cf4d81709", "0123456789abcdef"])
+def test_a_submission_of_version_010_has_its_protocols_in_a_manifest(copied, samples):
+    """The fingerprints are those that version 0.1.0 wrote for this protocol."""
+    about = {"sha256": "0" * 64, "rows": 7620, "problems": {"99": "93e68b1969a0ed0a"}, "samples": {"99": samples}}
+    listing = {"suite": "0.1.0", "files": {f"predictions/halves/{DATASET}.parquet": about}}
+    (copied / "manifest.json").write_text(json.dumps(listing))
+    path = copied / "submission.yml"
+    path.write_text(re.sub(r"protocols: .*", "", path.read_text()))
+    with nullcontext() if samples.startswith("df") else pytest.raises(UserError, match="export the protocol again"):
+        assert len(validate(copied).cells) == 1
+    (copied / "manifest.json").write_text("[]")
+    with pytest.raises(UserError, match=r"manifest\.json: not one of version 0\.1\.0 .*: remove it, and add protocols"):
         validate(copied)
