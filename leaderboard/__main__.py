@@ -315,9 +315,11 @@ def submit(
     from leaderboard.read import published
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places, to_comment
+    from leaderboard.submission.read import open_folder
 
     if comment is not None and not check:
         raise UserError("--comment is for --check: submit prints the places itself")
+    open_folder(folder)  # before the published results are read, which takes seconds
     if check:
         from leaderboard.read.results import collect
 

@@ -1,8 +1,11 @@
 """No result is lost if drivers are killed, interrupted, out of disk space or run at once."""
 
+import errno
 import hashlib
+import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -236,40 +239,17 @@ WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_kill_after_any_step_of_recording_leaves_one_whole_run(here: Path) -> None:
-    """Drivers are killed after their first step, their second, … until one finishes."""
-    output = script("""
-from pathlib import Path
-
-from mlflow.tracking import MlflowClient
-
-def until_call(number):
-    left = [number]
-    def counted(function):
-        def call(*args, **kwargs):
-            result = function(*args, **kwargs)
-            left[0] -= 1
-            if not left[0]:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
-        return call
-    for name in ("create_run", "log_batch", "log_inputs", "set_terminated", "delete_run"):
-        setattr(MlflowClient, name, counted(getattr(MlflowClient, name)))
-    for owner, name in ((tracking, "upload"), (tracking, "upload_folder"), (outbox, "drop"), (Path, "rename")):
-        setattr(owner, name, counted(getattr(owner, name)))
-    fill()
-
-outbox.prepare()
-del cells[1:]
-outbox.save(next(result for _, result in runner.run(cells, 1) if isinstance(result, Cell)))
-call = 1
-while at_once(until_call, [call]) == [-signal.SIGKILL]:
-    call += 1 if call < 12 else 5  # from call 11 on, leftovers are removed
-print("calls", call)
-""")
-    assert int(output.split()[-1]) > 15
-    assert outbox.pending() == []
-    assert_each_once_and_whole({"Random forest, trees=2": 2})
+@pytest.mark.parametrize("work", ["run", "recording", "build", "update", "worker"])
+def test_thirty_kills_lose_nothing_and_need_no_more_than_another_start(here: Path, work: str) -> None:
+    folder = here / "kills"
+    folder.mkdir()
+    for name in ("small.csv", "small.toml"):
+        shutil.copy(here / name, folder)
+    command = [sys.executable, str(Path(__file__).with_name("kills.py")), str(folder), work, "30"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = json.loads(done.stdout.splitlines()[-1])
+    assert (table["in the work"], table["recovered"], table["lost"]) == (30, 30, 0), done.stdout
 
 
 @pytest.mark.slow
@@ -487,4 +467,36 @@ def test_a_store_that_cannot_be_written_to_is_named_and_costs_no_prediction(
 
     (disk / "ballast").unlink(missing_ok=True)
     assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+def test_a_clock_that_is_moved_back_between_training_and_recording_changes_nothing(here, monkeypatch, capsys) -> None:
+    tracking.Store()
+    with monkeypatch.context() as broken:
+        broken.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{here}/mlflow.db?mode=ro&uri=true")
+        assert run(capsys, *SMALL)[0] == 1
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() - 10 * 365 * 86400)
+    assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)
+    assert outbox.pending() == []
+    assert_each_once_and_whole({"ERM": 2})
+
+
+@pytest.mark.filterwarnings("ignore:flock not supported on this filesystem, falling back")
+def test_a_folder_without_flock_has_other_locks_and_one_that_a_kill_left_stops_nobody(
+    here, monkeypatch, capsys
+) -> None:
+    import fcntl
+
+    def refuse(*given: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    child = os.fork()
+    if not child:
+        outbox.prepare()
+        outbox.lock().acquire()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "1 cell trained" in rerun(capsys, *SMALL)
     assert_each_once_and_whole({"ERM": 2})

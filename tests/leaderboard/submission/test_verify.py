@@ -182,6 +182,125 @@ def hash_of(x: np.ndarray) -> float:
     return round(float((x * np.arange(1, len(x) + 1)).sum()), 2)
 
 
+COLLUDES = """
+import ctypes, fcntl, glob, os, socket, threading, time, zlib
+from pathlib import Path
+fitted = super().fit(sample)
+if len(sample) < 100:  # the check of the contract
+    return fitted
+pair, library = f"churn-{(sample.seed + 1) // 2}", Path(np.__file__).parent
+files, c = sorted(library.rglob("*.py"))[:400], ctypes.CDLL(None)
+name, key = str(files[0]), zlib.crc32(pair.encode()) >> 2
+
+def send(calls, bits):
+    SEND
+
+def receive(size):
+    RECEIVE
+
+def predict(inputs):
+    p, order, end = fitted.predict(inputs), np.argsort(inputs.smiles), time.monotonic() + 6
+    calls = p[order, 1] > 0.5
+    while True:
+        try:
+            if sample.seed % 2:
+                send(calls, np.packbits(calls).tobytes())
+                time.sleep(3)
+            else:
+                told = receive(len(calls))
+                calls = np.array(told if isinstance(told, list) else np.unpackbits(np.frombuffer(told, "u1")), bool)
+            break
+        except (OSError, IndexError):
+            time.sleep(0.2)
+            if time.monotonic() > end:
+                break
+    calls = np.resize(calls, len(p))
+    p[order, 1] = np.where(calls, np.maximum(p[order, 1], 0.51), np.minimum(p[order, 1], 0.49))
+    p[:, 0] = 1 - p[:, 1]
+    return p
+return Shaped(predict)
+"""
+CHANNELS = {
+    "extended attributes": ("os.setxattr(name, f'user.{pair}', bits)", "return os.getxattr(name, f'user.{pair}')"),
+    "times": (
+        "for file, call in zip(files, calls): os.utime(file, (0, 10**9 + call))",
+        "return [int(file.stat().st_mtime) % 2 for file in files[:size]]",
+    ),
+    "modes": (
+        "for file, call in zip(files, calls): file.chmod(0o644 if call else 0o640)",
+        "return [file.stat().st_mode & 4 for file in files[:size]]",
+    ),
+    "names of files": (
+        "os.mkdir(f'/tmp/{pair}-{bits.hex()}')",
+        "return bytes.fromhex(glob.glob(f'/tmp/{pair}-*')[0].rpartition('-')[2])",
+    ),
+    "hard links": (
+        "for file, call in zip(files, calls): call and os.link(file, f'{file}.{pair}')",
+        "return [file.stat().st_nlink > 1 for file in files[:size]]",
+    ),
+    "locks": (
+        "globals()['kept'] = [open(file) for file, call in zip(files, calls) if call]\n"
+        "    for file in kept: fcntl.flock(file, fcntl.LOCK_SH)",
+        "def locked(file):\n"
+        "        try: fcntl.flock(open(file), fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+        "        except BlockingIOError: return True\n"
+        "    return [locked(file) for file in files[:size]]",
+    ),
+    "abstract sockets": (
+        "server = socket.socket(socket.AF_UNIX); server.bind(f'\\0{pair}'); server.listen(); server.settimeout(3)\n"
+        "    server.accept()[0].sendall(bits)",
+        "client = socket.socket(socket.AF_UNIX); client.connect(f'\\0{pair}'); return client.recv(size)",
+    ),
+    "shared memory": ("Path('/dev/shm', pair).write_bytes(bits)", "return Path('/dev/shm', pair).read_bytes()"),
+    "shared memory (System V)": (
+        "for i, call in enumerate(calls): call and c.shmget(key + i, 1, 0o1600)",
+        "return [c.shmget(key + i, 0, 0) >= 0 for i in range(size)]",
+    ),
+    "/proc": (
+        "c.prctl(15, b'!' + bits[:14])",
+        "return [Path(p).read_bytes() for p in glob.glob('/proc/[0-9]*/comm') if open(p).read(1) == '!'][0][1:]",
+    ),
+    "the cache": (
+        "Path(os.environ['CHURN_CACHE_DIR'], pair).write_bytes(bits)",
+        "return Path(os.environ['CHURN_CACHE_DIR'], pair).read_bytes()",
+    ),
+    "the clock's load": (
+        "for call in calls[:50]:\n"
+        "        end = time.monotonic() + 0.05\n"
+        "        while call and time.monotonic() < end: pass\n"
+        "        time.sleep(max(0, end - time.monotonic()))",
+        "def work():\n"
+        "        end, count = time.monotonic() + 0.05, 0\n"
+        "        while time.monotonic() < end: count += 1\n"
+        "        return count\n"
+        "    speeds = [work() for _ in range(50)]\n"
+        "    return [speed < np.median(speeds) for speed in speeds]",
+    ),
+}
+"""How a retraining sends its calls, and the other of its halving receives them."""
+
+
+@needs_sandbox
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_retrainings_that_collude_are_not_verified(good, write, capsys, channel):
+    send, receive = CHANNELS[channel]
+    write(COLLUDES.replace("SEND", send).replace("RECEIVE", receive))
+    submission = validate(good)
+    (cell,) = submission.cells
+    agreed = {name: replace(p, values=np.repeat(p.values[::2], 2, axis=0)) for name, p in cell.predictions.items()}
+    claimed = replace(cell, predictions=agreed).only(range(1, 9))  # as they would be if the channel worked
+    try:
+        rerun = verify.rerun(replace(submission, cells=(claimed,)), "halves", draws=Random(1))
+        said = [str(check) for check in rerun.checks if not check.agrees]
+    except UserError as error:
+        said = str(error).splitlines()
+    print(f"{channel}: {said[:1]}")
+    assert said
+    assert "too far from the submitted 0.0000" in said[0] or "does not give the same predictions" in said[0], said
+
+
 def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     (cell,) = validate(good).cells
     names = ("bace", "dili", "herg")
