@@ -8,11 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Need
 from benchmark.train.resampling import generator
 from benchmark.types import Inputs, Sample, Task
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+MOST_ROWS = 20_000
+"""Training rows of a kernel method: the similarities of all pairs then take 3 GiB."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +126,23 @@ def tanimoto(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(common, either, out=np.ones_like(common), where=either > 0)
 
 
+def refuse_rows(rows: int) -> None:
+    """Raise UserError if there are too many training rows for the similarities of all pairs."""
+    if rows > MOST_ROWS:
+        raise UserError(
+            f"{rows:,} training rows: the similarities of all pairs need {8 * rows**2 / 2**30:,.0f} GiB of memory, and at "
+            f"most {MOST_ROWS:,} rows are allowed: choose another learner, such as lightgbm or random_forest, or train "
+            f"on fewer rows, as in DATASET@train={MOST_ROWS}"
+        )
+
+
 def kernel_for(x: np.ndarray, width: float = 1.0) -> Kernel:
     """Return a similarity from 0 to 1 for rows like ``x`` (N, D): Tanimoto for bits, otherwise Gaussian.
 
-    The Gaussian is scikit-learn's RBF kernel, for a ``width`` of 1 with ``gamma="scale"``.
+    The Gaussian is scikit-learn's RBF kernel, for a ``width`` of 1 with ``gamma="scale"``. Raises UserError for more
+    rows than ``MOST_ROWS``.
     """
+    refuse_rows(len(x))
     from sklearn.metrics.pairwise import rbf_kernel  # slow to import: methods are listed without it
 
     if are_bits(x):

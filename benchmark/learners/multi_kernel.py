@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.learners._estimator import Kernel, tanimoto
+from benchmark.learners._estimator import Kernel, refuse_rows, tanimoto
 from benchmark.learners.svm import SVM
 from benchmark.pipeline import Positive, learner
 
@@ -42,6 +42,7 @@ class MeanKernel:
     @classmethod
     def of(cls, x: np.ndarray, width: float = 1.0) -> "MeanKernel":
         """Return the kernel for rows like ``x`` (N, D); the Gaussian is as in ``kernel_for``."""
+        refuse_rows(len(x))
         bits = ((x == 0) | (x == 1)).all(axis=0)
         numbers = x[:, ~bits].clip(-MOST, MOST)
         return cls(bits, 1 / (width**2 * numbers.shape[1] * (float(numbers.var()) or 1.0)) if numbers.size else 0.0)

@@ -22,9 +22,11 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from benchmark.errors import UserError
 from benchmark.learners._estimator import Estimators, TrainingSet, tanimoto
 from benchmark.learners.gaussian_process import RATIOS, most_likely
 from benchmark.learners.knn import Neighbours
+from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, TASKS, Problem, Task
@@ -266,3 +268,12 @@ def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(pr
     values = predicted(text, replace(problem, train=replace(problem.train, y=y.astype(np.int64))))
     assert np.isfinite(values).all()
     assert values[..., 0].mean() > 0.5
+
+
+@pytest.mark.parametrize("name", ["svm", "gaussian_process", "multi_kernel"])
+def test_too_many_rows_for_a_kernel_are_refused_with_the_memory_that_they_need(name):
+    rows = np.arange(40_000)
+    sample = sample_for(synthetic("classification"), PAPER, 1)[0]
+    large = replace(sample, x=sample.x[rows % len(sample)], y=sample.y[rows % len(sample)], rows=rows)
+    with pytest.raises(UserError, match=r"40,000 training rows: .* need 12 GiB of memory, and at most 20,000 rows"):
+        make_method(name, "classification").fit(replace(large, smiles=sample.smiles[rows % len(sample)]))

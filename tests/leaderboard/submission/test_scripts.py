@@ -132,8 +132,8 @@ def test_actions_of_a_workflow_are_pinned_to_commits_and_no_second_index_is_aske
     assert "index-url" not in text
 
 
-TRIALS = {"ci.yml": {"wheel"}, "release.yml": {"try"}}
-"""Jobs that install whatever is newest, to find what users will meet."""
+TRIALS = {"ci.yml": {"wheel"}, "release.yml": {"try"}, "audit.yml": {"audit"}}
+"""Jobs that install whatever is newest, to find what users will meet and what is known to be vulnerable."""
 
 
 @pytest.mark.parametrize("workflow", sorted((CHECKOUT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
