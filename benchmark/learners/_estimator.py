@@ -130,9 +130,9 @@ def refuse_rows(rows: int) -> None:
     """Raise UserError if there are too many training rows for the similarities of all pairs."""
     if rows > MOST_ROWS:
         raise UserError(
-            f"{rows:,} training rows: the similarities of all pairs need {8 * rows**2 / 2**30:,.0f} GiB of memory, and at "
-            f"most {MOST_ROWS:,} rows are allowed: choose another learner, such as lightgbm or random_forest, or train "
-            f"on fewer rows, as in DATASET@train={MOST_ROWS}"
+            f"{rows:,} training rows: the similarities of all pairs need {8 * rows**2 / 2**30:,.0f} GiB of memory, and "
+            f"at most {MOST_ROWS:,} rows are allowed: choose another learner, such as random_forest, or train on fewer "
+            f"rows, as in DATASET@train={MOST_ROWS}"
         )
 
 
