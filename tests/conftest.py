@@ -19,6 +19,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
@@ -136,6 +137,24 @@ def published_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as session:
         session.setattr(published, "contents", read)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leaderboard_here() -> Iterator[None]:
+    """A run asks the leaderboard in this process, where its own would import everything anew."""
+    from benchmark.commands import train
+
+    def run(words: Sequence[str], check: bool) -> SimpleNamespace:
+        from leaderboard.__main__ import app
+
+        assert [*words[:3]] == [sys.executable, "-m", "leaderboard"]
+        with pytest.raises(SystemExit) as stop:
+            app([*words[3:]])
+        return SimpleNamespace(returncode=int(stop.value.code or 0))
+
+    with pytest.MonkeyPatch.context() as session:
+        session.setattr(train, "subprocess", SimpleNamespace(run=run))
         yield
 
 

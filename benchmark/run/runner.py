@@ -57,19 +57,20 @@ class Planned:
     @property
     def command(self) -> str:
         """Command line that trains this cell."""
-        about = self.problem.task, self.problem.backbone, self.key.sampling
-        spelled = shlex.quote(registry.spelled(self.method, *about))
+        key, about = self.key, (self.problem.task, self.problem.backbone, self.key.sampling)
         own = self.problem.about.group in ("own", "variant")  # the command line has another default for own data
-        return (
-            f"churn run --method {spelled}"
-            + (f" --learner {shlex.quote(self.key.learner)}" if self.key.learner else "")
-            + (f" --features {self.key.features}" if self.key.features else "")
-            + (f" --tune {self.key.tune}" if self.key.tune else "")
-            + f" --dataset {shlex.quote(self.dataset)} "
-            f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
-            + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER or own else "")
-            + (f" --device {self.key.device}" if self.key.device != CPU else "")
-        )
+        words = {
+            "--method": shlex.quote(registry.spelled(self.method, *about)),
+            "--learner": key.learner and shlex.quote(key.learner),
+            "--features": key.features,
+            "--tune": key.tune,
+            "--dataset": shlex.quote(self.dataset),
+            "--canonical-seed": str(key.canonical_seed),
+            "--seeds": key.spelled_seeds,
+            "--sampling": key.sampling if key.sampling != PAPER or own else "",
+            "--device": key.device if key.device != CPU else "",
+        }
+        return "churn run " + " ".join(f"{option} {value}" for option, value in words.items() if value)
 
 
 @dataclass(frozen=True)
