@@ -290,13 +290,19 @@ def _coded(
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
     if kind == "labels":
         classes = given or tuple(sorted(labels | true, key=natural))
+        words_of = [texts for texts in (labels, true) if not all(map(str.isdigit, texts))]
+        example = labels if not words_of else labels | true if labels & true else words_of[0]
+        mismatch = _mismatch(name, "the predicted", labels, true, example)
         if not given and true and not (labels <= true or true <= labels):
-            raise _mismatch(name, "the predicted", labels, true, labels | true)
+            raise mismatch
         if len(classes) > MOST_CLASSES:
             raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
-        return classes, _index(name, true, classes), _index(name, labels, classes)
+        of_true, of_labels = _index(name, true, classes), _index(name, labels, classes)
+        if true and set(of_true.values()).isdisjoint(of_labels.values()):
+            raise mismatch  # no prediction could be right
+        return classes, of_true, of_labels
     every = {part.role.classes for part in parts if part.role.classes} or {("0", "1")}
     if len(every) > 1:
         both = " and ".join(map(str, sorted(every)))

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
-import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
 import cloudpickle
 import mlflow.pyfunc
@@ -337,42 +331,3 @@ def test_a_module_that_no_package_has_is_named(tmp_path, monkeypatch):
     served.write(tmp_path / "model.pkl", "classification", featuriser, [pickle.dumps(half)])
     with pytest.raises(UserError, match="a served model cannot import 'my_own_module', which is not an installed"):
         deploy._requirements(tmp_path / "model.pkl", inputs_of(spec, rows).iloc[:1])
-
-
-@pytest.mark.slow
-def test_mlflow_serves_a_model(tmp_path):
-    cell = planned("erm", seeds=(1, 7))
-    recorded(cell)
-    log(cell, register="churn-test")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    words = ["models", "serve", "-m", "models:/churn-test/1", "--env-manager", "local", "--port", port]
-    command = [sys.executable, "-m", "mlflow", *words]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"  # it calls other programs
-    with (tmp_path / "serve.log").open("w") as out:
-        server = subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=out, stderr=out, start_new_session=True
-        )
-    try:
-        ask = {"dataframe_split": {"columns": ["smiles"], "data": [["CCO"], ["no molecule"], [None]]}}
-        content = {"Content-Type": "application/json"}
-        request = Request(f"http://127.0.0.1:{port}/invocations", json.dumps(ask).encode(), content)
-        for _ in range(480):
-            try:
-                with urlopen(request) as answer:
-                    reply = answer.read()
-                break
-            except URLError:
-                assert server.poll() is None, (tmp_path / "serve.log").read_text()
-                time.sleep(0.25)
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait(60)
-    first, *others = json.loads(reply, parse_constant=pytest.fail)["predictions"]  # strict JSON, without NaN
-    assert first["prediction"] in (0, 1)
-    assert first["reason"] is None
-    assert [one["prediction"] for one in others] == [None, None]
-    assert others[0]["reason"] == "column 'smiles': RDKit cannot parse 'no molecule'"

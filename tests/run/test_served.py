@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import runpy
 from contextlib import redirect_stdout
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.pyfunc.scoring_server import predictions_to_json
 
 from benchmark.files import CHECKOUT
 from benchmark.run import served
@@ -83,6 +85,9 @@ def test_a_row_that_cannot_be_read_has_a_reason_and_no_numbers(task):
     names = list(served.OUTPUTS[task])
     assert answer.columns.tolist() == [*names, "reason"]
     assert answer.loc["d"].tolist() == [*[None] * len(names), "negative"]
+    predictions_to_json(answer, written := io.StringIO())
+    rows = json.loads(written.getvalue(), parse_constant=pytest.fail)["predictions"]  # strict JSON, without NaN
+    assert rows[3] == dict.fromkeys(names) | {"reason": "negative"}
     assert answer.drop(index="d").astype(whole.dtypes).equals(whole)
     assert model(task, *values).predict(TABLE.loc[["d"]]).loc["d", "reason"] == "negative"
 

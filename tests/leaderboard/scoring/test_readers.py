@@ -100,6 +100,10 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("inactive", "active")}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "words for numbers, said twice": (
+        *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("0", "1", "inactive", "active")}),
+        "do not match.* e.g. --classes active,inactive$",
+    ),
     "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CLASS[:2] + 1), {}, "--classes"),
     "1 and 2 for 0 and 1, said": (
         *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
@@ -127,6 +131,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
     "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "another truth": (
+        two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
+        {},
+        "the true value of example 'C0' differs",
+    ),
     "missing rows": (MISSING, {}, "--common-rows"),
     "missing rows, said": (
         *(MISSING, {"common": True}),

@@ -170,14 +170,10 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
     two = tracking.run(experiment, {"a.json": labels, "b.csv": labels})
     none = tracking.run(experiment, {})
     unclear = tracking.run(experiment, {"a.json": labels.assign(outputs=labels["prediction"])})
-    lists = tracking.run(experiment, {"a.json": pd.DataFrame({"outputs": [[0.1, 0.9]] * T, "target": Y})})
     shorter = tracking.run(experiment, {"a.json": labels.head(10)})
-    other = tracking.run(experiment, {"a.json": labels.assign(target=1 - Y)})
     good = tracking.run(experiment, {"a.json": labels})
     several = tracking.run(experiment, {"a.parquet": pd.concat([long(r).assign(run=r) for r in range(2)])})
     ids = tracking.run(experiment, {"a.parquet": long(0)})
-    filled = long(0).assign(p1=[None, *P[0][1:]])
-    empty = tracking.run(experiment, {"a.json": filled})
     for words, message in [
         ([f"runs:/{two}"], f"runs:/{two}: several of its artifacts may be its predictions (a.json, b.csv): name one"),
         ([f"runs:/{none}"], "the run has no table of predictions; its artifacts: none"),
@@ -185,17 +181,11 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
         ([f"runs:/{two}/../../x.csv"], "the run has no artifact '../../x.csv'"),
         (["runs:/0123456789abcdef0123456789abcdef"], "has no run '0123456789abcdef0123456789abcdef'"),
         ([f"runs:/{unclear}"], "'prediction', 'outputs': each may be the predictions; say which with --runs"),
-        (
-            [f"runs:/{lists}"],
-            "the column 'outputs' mixes text, numbers or other values: expected text or one number per row: it",
-        ),
         ([f"runs:/{good}", f"runs:/{shorter}"], "40 and 10 examples; expected the same ones, but '11' is in"),
-        ([f"runs:/{good}", f"runs:/{other}"], "the true value of example '1' differs: expected the same"),
         ([f"runs:/{ids}", f"runs:/{several}"], f"runs:/{several}/a.parquet: found 2 runs (0, 1, …)"),
         ([f"runs:/{good}", f"runs:/{good}"], f"{good} is given twice"),
-        ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found nothing"),
         (["--experiment", "wrnog"], "unknown experiment 'wrnog': did you mean 'wrong'?"),
-        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (10 looked at)"),
+        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (7 looked at)"),
         (["--experiment", "wrong", "--filter", "seed = 1"], "--filter 'seed = 1': Invalid"),
         (["models:/m/3"], "models:/m/3 is a model: expected a table of predictions; gate compares models"),
         (["a.csv", "--table", "a.json"], "--table a.json is the artifact of a run"),
