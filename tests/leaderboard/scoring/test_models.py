@@ -22,6 +22,7 @@ from leaderboard.scoring import readers
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.models import data_of, inputs_of, table_of
 from leaderboard.scoring.roles import Options
+from tests.leaderboard.scoring.test_readers import boosted
 from tests.leaderboard.test_evaluator import undisturbed
 
 
@@ -132,24 +133,10 @@ def logged(library: str, seed: int, x: pd.DataFrame, y: np.ndarray) -> tuple[np.
         mlflow.pyfunc.log_model(python_model=model, **more)
         return model.predict(None, x).argmax(axis=1)
     x = x.drop(columns="smiles")
-    if library == "sklearn":
-        from sklearn.ensemble import RandomForestClassifier as Kind
-
-        settings: dict[str, Any] = {"n_estimators": 10}
-    elif library == "xgboost":
-        from xgboost import XGBClassifier as Kind
-
-        settings = {"n_estimators": 5, "n_jobs": 1}
-    elif library == "lightgbm":
-        from lightgbm import LGBMClassifier as Kind
-
-        settings = {"n_estimators": 5, "n_jobs": 1, "verbose": -1}
-    else:
-        from catboost import CatBoostClassifier as Kind
-
-        settings = {"iterations": 5, "thread_count": 1, "verbose": False, "allow_writing_files": False}
-    model = Kind(**settings).fit(x.iloc[rows], y[rows])
+    model = boosted(library, seed).fit(x.iloc[rows], y[rows])
     predicted = np.ravel(model.predict(x))
+    if library == "sklearn":  # whose default format holds no trees
+        more["serialization_format"] = "cloudpickle"
     getattr(mlflow, library).log_model(model, signature=infer_signature(x, predicted), **more)
     return predicted
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
@@ -284,32 +282,15 @@ def test_a_mistake_is_named_with_its_column_and_row(table: pd.DataFrame, message
         read(save(table, tmp_path / "p.csv"))
 
 
-def constant(value: Any, rows: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (lambda n: {"run": np.arange(n // 100), "id": constant("x" * 2_000_000, n // 100)}, "256 MiB"),
-        (
-            lambda n: {"run": np.arange(n // 100), "id": np.arange(n // 100)},
-            r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for each",
-        ),
-    ],
-    ids=["texts", "runs"],
-)
-def test_a_small_file_of_gigabytes_is_refused_in_little_memory(columns: Any, message: str, tmp_path: Path) -> None:
-    table = columns(20_000_000)
-    table["p1"] = constant(0.5, len(table["run"]))
-    pq.write_table(pa.table(table), tmp_path / "p.parquet", compression="zstd")
+def test_a_small_file_of_many_runs_and_examples_is_refused_in_little_memory(tmp_path: Path) -> None:
+    table = pd.DataFrame({"run": np.arange(200_000), "id": np.arange(200_000), "p1": 0.5})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(UserError, match=rf"p\.parquet.* {message}"):
-        read(tmp_path / "p.parquet")
+    with pytest.raises(UserError, match=r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for"):
+        read(save(table, tmp_path / "p.parquet"))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n"])
 def test_what_is_no_table_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"predictions\."):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -112,17 +110,9 @@ def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
     refused(copied, message)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"\0" * 1000, "Parquet magic bytes not found in footer"),
-        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "smaller than the size reported by footer"),
-        (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "deserialize thrift"),
-    ],
-)
-def test_what_is_no_parquet_is_refused(copied, content, message):
-    (copied / FILE).write_bytes(content)
-    refused(copied, message)
+def test_what_is_no_parquet_is_refused(copied):
+    (copied / FILE).write_bytes(b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1")
+    refused(copied, "deserialize thrift")
 
 
 def bomb(rows: int) -> dict[str, pa.Array]:
@@ -137,26 +127,12 @@ def test_more_rows_than_any_submission_has_are_refused(copied):
     refused(copied, "more rows; expected 1 to 5,000,000")
 
 
-def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
+def test_a_dictionary_bomb_is_refused(copied):
+    """By the reader of Parquet, in little memory: see tests/data/test_parquet.py."""
     rows = 400_000
     long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 2_000_000]))
     put(copied, bomb(rows) | {"example_id": long}, compression="zstd")
-    # A child starts out with the memory of its parent, which counts: a new process is small, this one may not be.
-    code = """
-import resource, sys
-from pathlib import Path
-from benchmark.errors import UserError
-from leaderboard.submission.read import read_table
-try:
-    read_table(Path(sys.argv[1]), "halves", "b3db_measured")
-except UserError as error:
-    print(error)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-    done = subprocess.run([sys.executable, "-c", code, copied], capture_output=True, text=True, check=True)
-    message, kibibytes = done.stdout.rsplit(maxsplit=1)
-    assert re.search("65,536 of its rows take more than 256 MiB", message)
-    assert int(kibibytes) <= 2**20
+    refused(copied, "65,536 of its rows take more than 256 MiB")
 
 
 def test_too_many_different_texts_are_refused_before_they_are_copied(copied):
