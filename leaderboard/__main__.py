@@ -119,6 +119,17 @@ def report(
 
 
 @app.command(hidden=True)
+def updated(settings: list[str]) -> None:
+    """Print and write what an update changes: the end of ``update --dataset``, in a process of its own."""
+    from benchmark.settings import parse_settings
+    from leaderboard import updated as updates
+    from leaderboard.read.stored import read
+
+    text, path = updates.write(read()[0], parse_settings(settings))
+    typer.echo(f"{text}\nThis summary: {path}\nAll molecules that change: {path.parent}/*-update-changed.csv")
+
+
+@app.command(hidden=True)
 def my_data(datasets: list[str]) -> None:
     """Compare the methods on the user's own ``datasets``: the end of ``benchmark run``, in a process of its own."""
     from leaderboard.my_data import answer

@@ -278,10 +278,15 @@ def write(dataset: Dataset, found: Flips) -> Path:
 
 
 def place(cell: Cell, end: str) -> Path:
-    """Return the path of a report on ``cell`` in ``reports/`` of the user's home, a folder that exists then."""
-    folder = home() / "reports"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{cell.key.dataset}-{slug(cell.title)}-{cell.key.sampling}-{end}"
+    """Return the path of a report on ``cell`` in ``folder()``."""
+    return folder() / f"{cell.key.dataset}-{slug(cell.title)}-{cell.key.sampling}-{end}"
+
+
+def folder() -> Path:
+    """Return the folder ``reports/`` of the user's home, which exists then."""
+    path = home() / "reports"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def fragile(dataset: Dataset, found: Flips) -> list[str]:

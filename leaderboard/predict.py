@@ -78,7 +78,7 @@ def planned(cell: Cell) -> Planned:
     command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
     chosen = command.make_context("run", words[words.index("run") + 1 :]).params
     names = ("method", "dataset", "canonical_seed", "sampling", "seeds", "learner", "features", "tune")
-    cells = train._planned(train._grid(**{name: chosen[name] for name in names}), None, chosen["device"])
+    cells = train._planned(train._grids(**{name: chosen[name] for name in names}), None, chosen["device"])
     for plan in cells:
         if plan.key.digest == cell.key.digest:
             return plan

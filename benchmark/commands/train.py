@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.store.cell import Grid
 
 
-def _grid(
+def _grids(
     method: str,
     dataset: str,
     canonical_seed: str,
@@ -38,8 +38,8 @@ def _grid(
     learner: str = "",
     features: str = "",
     tune: str = "none",
-) -> Grid:
-    """Read the options that define a grid; without ``method`` and ``sampling``, those for the user's own data."""
+) -> list[Grid]:
+    """Read the options that define a grid; without ``method`` and ``sampling``, the grids for the user's own data."""
     from benchmark.data.listing import obtainable
     from benchmark.data.spec import load_spec
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
@@ -54,35 +54,38 @@ def _grid(
     if not sampling and own == {True, False}:
         raise UserError("--sampling: your own data default to halves, others to paper: name one of them, or run twice")
     sampled: Sampling = cast(Sampling, sampling) or ("halves" if own == {True} else PAPER)
-    if not names and own == {True}:
-        names = _own_methods(chosen)
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampled])
     tuned = cast("Tune", tune.removeprefix("none"))
-    return Grid(names, chosen, parse_splits(canonical_seed), runs, sampled, learner, features, tuned)
+    grid = Grid(names, chosen, parse_splits(canonical_seed), runs, sampled, learner, features, tuned)
+    return [grid] if names or own != {True} else _own_grids(grid)
 
 
-def _own_methods(datasets: Sequence[str]) -> list[str]:
-    """Return the methods for own data, without those that compare all pairs of many rows."""
+def _own_grids(grid: Grid) -> list[Grid]:
+    """Return the grids for own data, without methods that compare all pairs of many rows, or tune on many."""
     from benchmark.data.rows import load_rows
     from benchmark.data.spec import MANY_ROWS, load_spec
 
-    rows = max(len(load_rows(load_spec(name)).used) for name in datasets)
-    names = options.OWN_METHODS.split(",")
+    rows = max(len(load_rows(load_spec(name)).used) for name in grid.datasets)
+    names = [name for name in options.OWN_METHODS if rows <= MANY_ROWS or name not in options.PAIRWISE]
     if rows > MANY_ROWS:
+        say(f"{', '.join(options.PAIRWISE)} are left out, as they compare all pairs of {rows:,} rows (--method)")
+    if rows <= options.TUNED_ROWS and not grid.tune:
+        say("the perceptron and boosting choose their settings within each half, which takes most of the time")
+        return [grid._replace(methods=names), grid._replace(methods=options.OWN_TUNED, tune="one-se")]
+    if not grid.tune:
         say(
-            f"{', '.join(options.PAIRWISE)} are left out: they compare all pairs of {rows:,} rows; --method "
-            f"{options.OWN_METHODS} trains them too"
+            f"the perceptron and boosting keep their default settings, as to choose them for {rows:,} rows takes long: "
+            f"--method {','.join(options.OWN_TUNED)} --tune one-se does"
         )
-        names = [name for name in names if name not in options.PAIRWISE]
-    return names
+    return [grid._replace(methods=list(dict.fromkeys([*names, *options.OWN_TUNED])))]
 
 
-def _planned(grid: Grid, settings: list[str] | None, device: str) -> list[Planned]:
+def _planned(grids: Sequence[Grid], settings: list[str] | None, device: str) -> list[Planned]:
     from benchmark.run.driver import plan_grid
     from benchmark.settings import parse_settings
     from benchmark.train.device import device as named
 
-    return plan_grid(grid, parse_settings(settings or []), named(device))
+    return [cell for grid in grids for cell in plan_grid(grid, parse_settings(settings or []), named(device))]
 
 
 @contextmanager
@@ -112,7 +115,7 @@ def update(
         float, typer.Option(help="Regression: a change above this is a flip.", show_default="the MAE of the old models")
     ] = 0.0,
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
-    seeds: Annotated[str, typer.Option(help="Train seeds, an even number of them.")] = "10",
+    seeds: Annotated[str, typer.Option(help="Train seeds: a count, as in 10 or 3.")] = "10",
     jobs: options.Jobs = None,
     device: options.DeviceOption = "auto",
     offline: options.Offline = False,
@@ -123,8 +126,9 @@ def update(
     """
     given: dict[str, Any] = {"dataset": dataset, "cuts": cuts, "start": start, "canonical_seed": canonical_seed}
     given |= {"seeds": seeds, "tolerance": tolerance or "", "methods": " ".join(method.split(",")) if method else ""}
-    settings = [f"{name}={value}" for name, value in given.items() if value != ""]
-    study("updates", settings=settings, jobs=jobs, device=device, offline=offline)
+    chosen = {name: str(value) for name, value in given.items() if value != ""}
+    _study("updates", chosen, jobs, device)
+    raise typer.Exit(0 if _leaderboard("updated", *(f"{name}={value}" for name, value in chosen.items())) else 1)
 
 
 @_resumable()
@@ -176,7 +180,8 @@ def run(
     if datasets and dataset:
         raise UserError(f"--dataset {dataset}: name the datasets once, here or as {' '.join(datasets)}")
     dataset = ",".join(datasets or ()) or dataset or options.DEFAULT_DATASET
-    cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features, tune), settings, device)
+    grids_of_options = _grids(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
+    cells = _planned(grids_of_options, settings, device)
     if register and not log_models:
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
     if log_models:
@@ -224,7 +229,7 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
     failed = 0
     for part in read(path, block):
         for grids in part.grids():
-            tally = _train([cell for grid in grids for cell in _planned(grid, None, device)], False, jobs)
+            tally = _train(_planned(grids, None, device), False, jobs)
             if tally.trouble:
                 raise UserError(tally.trouble)
             failed += len(tally.failed) + len(tally.unrecorded)
@@ -314,21 +319,27 @@ def study(
         return
     if store:
         raise typer.Exit(0 if _leaderboard("study", name, "--store", store) else 1)
-    from benchmark.study.training import TrainingContext
-    from benchmark.train.device import device as named
-
     seeds = seeds or (DEFAULT_SEEDS[sampling] if sampling else "")
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "sampling": sampling or "", "seeds": seeds}
     chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
-    study = make_study(name, chosen)
     if learner:
-        datasets = [f"{name}@backbone={learner}" for name in expand(getattr(study, "dataset", ""))]
-        study = make_study(name, chosen | {"dataset": ",".join(datasets)})
+        datasets = [f"{name}@backbone={learner}" for name in expand(getattr(make_study(name, chosen), "dataset", ""))]
+        chosen |= {"dataset": ",".join(datasets)}
+    _study(name, chosen, jobs, device)
+    raise typer.Exit(0 if _leaderboard("study", name) else 1)
+
+
+def _study(name: str, settings: dict[str, str], jobs: int | None, device: str) -> None:
+    """Train and record what a study lacks."""
+    from benchmark.studies import make_study
+    from benchmark.study.training import TrainingContext
+    from benchmark.train.device import device as named
+
+    study = make_study(name, settings)
     context = TrainingContext(study, jobs, named(device), say)
     report = study.report(context)
     context.finish(report)
     context.store.describe_launch(f"study {name}", report.answer)
-    raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 
 def plan(
@@ -353,10 +364,10 @@ def plan(
     if grids:
         _plan_grids(grids, block, device)
         return
-    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
-    count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
+    all_grids = _grids(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
+    count = sum(len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds) for grid in all_grids)
     say(f"looking for {_cells(count)} in the tracking store {opening.uri()}")
-    cells = _planned(grid, settings, device)
+    cells = _planned(all_grids, settings, device)
     statuses: dict[str, str] = {}
     if opening.nothing_at():
         say("there is no store yet")
@@ -384,7 +395,7 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
 
     table = _table("block", *COSTS)
     for part in read(path, block):
-        rows = [cost for grids in part.grids() for grid in grids for cost in costs(_planned(grid, None, device))]
+        rows = [cost for grids in part.grids() for cost in costs(_planned(grids, None, device))]
         table.add_row(part.name, *_added(rows))
     console.print(table)
 

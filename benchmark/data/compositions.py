@@ -16,17 +16,8 @@ from benchmark.files import install
 HEAVIEST = 103
 """Atomic number of lawrencium, the last element with a column of its own."""
 PROPERTIES = (
-    "Z",
-    "X",
-    "group",
-    "row",
-    "mendeleev_no",
-    "atomic_mass",
-    "atomic_radius",
-    "molar_volume",
-    "melting_point",
-    "ionization_energy",
-    "electron_affinity",
+    *("Z", "X", "group", "row", "mendeleev_no", "atomic_mass", "atomic_radius"),
+    *("molar_volume", "melting_point", "ionization_energy", "electron_affinity"),
 )
 """Properties of an element: attributes of pymatgen's ``Element``."""
 STATISTICS = ("mean", "deviation", "least", "most")

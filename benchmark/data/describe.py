@@ -21,8 +21,8 @@ from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS
-from benchmark.data.splits import GIVEN, moments
-from benchmark.data.values import GROUPED, NUMBER, folded, is_missing, related, spelled
+from benchmark.data.splits import moments, part_of
+from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, related, spelled
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -50,6 +50,12 @@ UNIT = re.compile(
     r"(?:\^?-?\d)?)*"
 )
 """Units as after a number or alone in a column."""
+QUANTITY = re.compile(
+    r"(p|log ?)?((IC|EC|AC|GI|CC|LC|LD|ED|TD|DC)_?\d\d|K_?[idm]|MIC|potency|inhibition)( app)?", re.IGNORECASE
+)
+"""Kinds of measurement, which are not compared as units are not."""
+RELATIONS = re.compile(r"relation|qualifier|operator|modifier|censor", re.IGNORECASE)
+"""Names of columns of relations, which are never offered as features: they tell part of the target."""
 CHOICES = {
     "task": ("classification", "regression"),
     "merge": ("mean", "majority", "drop"),
@@ -252,7 +258,7 @@ class _Target:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
         if cut:
             return found | {"task": "classification", "positive": positive}
-        if task != "regression" and (classes or task or not censored):
+        if task != "regression" and (classes or task or not (censored or (suffix and bare.nunique() > 2))):
             of_classes = self._of_numbers(plain(bare), task, positive, classes)
             if of_classes:
                 return found | of_classes
@@ -266,7 +272,7 @@ class _Target:
         for word in ignored:
             if not any(is_missing(self.table[name], (word,)).any() for name in self.columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
-        words = keys.isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
+        words = keys.str.replace(". ", ".").isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
         if keys.isin(["+", "++"]).any():
             words &= keys != "-"
         others = keys[~words & ~chosen].unique()
@@ -362,7 +368,7 @@ class _Target:
                 "--positive '>= median' or --positive '>= 5'"
             )
         if few and (({"0", "1"} < {*values} and len(values) == 3) or min(counts.values()) >= FEWEST_OF_CLASS):
-            rare = min(values, key=lambda value: counts[value])
+            rare = min(values, key=lambda value: (value in ("0", "1"), counts[value]))
             raise UserError(
                 f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression; if "
                 f"{rare} (line {self._line(texts[texts == rare])}) means a missing value, --ignore-value {rare}"
@@ -390,6 +396,11 @@ class _Target:
         values = sorted(set(texts))
         if len(values) < 3:
             return self._two(values, texts, positive)
+        if not task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
+            raise UserError(
+                f"{self.where}, line {self._line(quantities)}: expected a number or a word, found "
+                f"{quantities.iloc[0]!r}: write numbers alone, as in 1234.5, or say --task classification"
+            )
         counts = Counter(texts)
         pair = max(
             (sorted(two) for two in combinations(values, 2) if _opposite(*two)),
@@ -476,15 +487,14 @@ def is_relation(texts: pd.Series) -> bool:
     """Return whether a column holds relations of a value to the true one, such as = and >, and nothing else."""
     there = texts.str.strip()
     there = there[~there.isin(MISSING)]
-    return len(there) > 0 and bool(there.str.fullmatch(r"'?(?:[<>≤≥=~≈]{1,2})'?").all())
+    return len(there) > 0 and bool(there.map(lambda text: bool(RELATION.fullmatch(text))).all())
 
 
 def _is_unit(texts: pd.Series, name: str) -> bool:
     there = texts.str.strip()
     there = there[~there.isin(MISSING)]
-    return len(there) > 0 and (
-        bool(UNIT_COLUMN.search(name)) or bool(there.map(lambda t: bool(UNIT.fullmatch(t))).all())
-    )
+    units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(text)))
+    return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(units.all()))
 
 
 def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) -> list[str]:
@@ -509,11 +519,12 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
     values = np.sort(numbers.unique())
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
         count = int((numbers == value).sum())
-        odd = value < 0 or re.fullmatch("99+", f"{value:.0f}")
-        if len(rest) > 1 and count > 1 and odd and value == round(value) and min(abs(rest - value)) > np.ptp(rest):
+        odd = re.fullmatch(r"-?9[9.]+|-\d+|10{3,}", f"{value:.10g}")
+        far = len(rest) > 1 and min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
+        if far and count > 1 and (odd or (value == 0 and count > 2)):
             lines.append(
                 f"{value:g} stands in {count} rows, far from the others ({rest.min():g} to {rest.max():g}): if it is "
-                f"a missing value, use --ignore-value {value:g}"
+                f"a missing value, use --ignore-value {value:.10g}"
             )
         elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
             lines.append(
@@ -545,14 +556,14 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
     used = {fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
     used |= {fields["split"].partition(":")[2].partition(":")[0], *(name for name, *_ in fields.get("one_hot", []))}
     lines = []
-    for name in table.columns:
-        if name == LINE or name in used or is_relation(table[name]) or _is_unit(table[name], name):
-            continue
+    for name in table.columns.drop(LINE):
         texts = table[name].str.strip()
+        if name in used or is_relation(texts) or RELATIONS.search(name) or _is_unit(texts, name):
+            continue
         there = texts[~texts.isin(MISSING)]
         if len(there) < 0.5 * len(table):
             continue
-        words = {GIVEN.get(folded(text), "no") for text in there.unique()} if there.nunique() <= 5 else {"no"}
+        words = {part_of(text) for text in there.unique()} if there.nunique() <= 5 else {None}
         numbers = pd.to_numeric(there, errors="coerce")
         if {"train"} < words <= {"train", "id", "ood", ""}:
             lines.append(

@@ -184,7 +184,8 @@ def _cell(value: Any) -> str:
 
 def _delimited(text: str) -> Cells:
     named = SEPARATED.match(text)
-    text, line = (text[named.end() :], 2) if named else (text, 1)
+    before = named or re.match(r"(#[^,;\t|\n]*\n)*", text)  # or comments
+    text, line = text[before.end() :], 1 + before[0].count("\n")
     separator = named[1] if named else max(",\t;|", key=text.lstrip().partition("\n")[0].count)
     first = line
     rows: list[list[str]] = []

@@ -37,27 +37,8 @@ EXCLUDED = (
 )
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {
-    "source",
-    "smiles",
-    "id",
-    "target",
-    "sheet",
-    "missing",
-    "decimal",
-    "suffix",
-    "relation",
-    "bounds",
-    "desalt",
-    "where",
-    "limits",
-    "log10",
-    "merge",
-    "sample",
-    "features",
-    "ignore",
-    "one_hot",
-    "groups",
-    "split",
+    *("source", "sheet", "smiles", "id", "target", "missing", "decimal", "suffix", "relation", "bounds", "desalt"),
+    *("where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot", "groups", "split"),
 }
 """Fields of a spec that its rows depend on."""
 MOST_ATOMS = 500
@@ -156,24 +137,12 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
 
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
-    names = [name for name in raw.columns if name not in (LINE, REPEATED)]
-    known = set(names)
-    for column in filter(
-        None,
-        (
-            spec.smiles,
-            spec.id,
-            spec.target,
-            spec.split_column,
-            spec.dated,
-            *spec.ignore,
-            *spec.groups,
-            *(column for column, *_ in spec.one_hot),
-            *(column for column, *_ in spec.where),
-        ),
-    ):
+    known = dict.fromkeys(name for name in raw.columns if name not in (LINE, REPEATED))
+    needed = [spec.smiles, spec.id, spec.target, spec.split_column, spec.dated, *spec.ignore, *spec.groups]
+    needed += [column for column, *_ in (*spec.one_hot, *spec.where)]
+    for column in filter(None, needed):
         if column not in known:
-            raise did_you_mean(f"column of {spec.name}'s file:", column, names)
+            raise did_you_mean(f"column of {spec.name}'s file:", column, [*known])
 
 
 class Parsed(Sequence[Chem.Mol]):

@@ -65,27 +65,31 @@ def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
     return pool[np.sort(np.random.default_rng(seed).permutation(len(pool))[:n])]
 
 
-GIVEN = {
-    **dict.fromkeys(("train", "training", "tr", "trn", "trainset", "training set", "train set"), "train"),
-    **dict.fromkeys(("id", "test", "testing", "te", "tst", "testset", "test set", "holdout", "hold-out"), "id"),
-    **dict.fromkeys(("ood", "external", "external test"), "ood"),
-    **dict.fromkeys(("val", "valid", "validation", "validation set", "dev", "calibration"), ""),
-}
-"""Meanings of the words in a split column, whatever their capitals; validation rows are excluded."""
+GIVEN = {"train": r"tra?i?n?\b|train", "id": r"id\b|te?st|te\b|hold", "ood": r"ood\b|extern", "": r"val|dev\b|calib"}
+"""Beginnings of the words in a split column by what they mean; validation rows are excluded."""
+
+
+def part_of(text: str) -> str | None:
+    """Return the part of a split that a word means, whatever its capitals; None for another word.
+
+    >>> [part_of(text) for text in ("Training set", "TEST", "val", "later")]
+    ['train', 'id', '', None]
+    """
+    return next((part for part, words in GIVEN.items() if re.match(words, text.strip(), re.IGNORECASE)), None)
 
 
 def given_split(parts: Sequence[str]) -> Split:
-    """Return the split of a column with words for its parts. Raises UserError for one that is not in ``GIVEN``."""
-    words = [" ".join(text.split()).casefold().replace("_", " ") for text in parts]
-    for i, word in enumerate(words, 1):
-        if word not in GIVEN:
+    """Return the split of a column with words for its parts. Raises UserError for an unknown one."""
+    meant = [part_of(text) for text in parts]
+    for i, part in enumerate(meant, 1):
+        if part is None:
             raise UserError(
                 f"split 'given': expected train, test (or id), ood or validation, found {parts[i - 1]!r} in used row "
                 f"{i}; for numbers of folds, use --split fold:COLUMN"
             )
     rows = {
-        part: np.array([i for i, word in enumerate(words) if GIVEN[word] == part], dtype=np.int64)
-        for part in ("train", "id", "ood")
+        name: np.array([i for i, part in enumerate(meant) if part == name], dtype=np.int64)
+        for name in ("train", "id", "ood")
     }
     return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
 
@@ -120,7 +124,7 @@ def group_split(groups: Sequence[str], seed: int) -> Split:
 def ood_split(parts: Sequence[str], seed: int) -> Split:
     """Return a split with a given OOD test: the rows marked ``test`` or ``ood``; the others are split at random, 4:1.
 
-    Raises UserError for a text that is not in ``GIVEN``.
+    Raises UserError for a text that ``part_of`` does not know.
     """
     given = given_split(parts)
     inside = random_split(len(given.train), seed)
@@ -177,6 +181,11 @@ def _dates(known: pd.Series) -> pd.Series:
     slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
     slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
     slashed = slashed.str.lower().str.replace(r"[^\W\d_]+", lambda word: MONTHS.get(word[0], word[0]), regex=True)
+    slashed = slashed.str.replace(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]*/", "", regex=True)
+    quarter = slashed.str.extract(r"^(\d{4})/?q([1-4])$")
+    slashed = slashed.mask(
+        quarter[0].notna(), quarter[0] + "/" + (3 * pd.to_numeric(quarter[1]) - 2).astype(str) + "/1"
+    )
     certain = read(known, "ISO8601").fillna(read(slashed, *NAMED))
     left = slashed[certain.isna()]
     readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]

@@ -16,8 +16,13 @@ GROUPED = {
     ".": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?"),
 }
 """Numbers with the decimal mark that is the key, perhaps with the other one between thousands."""
-RELATION = re.compile(r"'?([<>≤≥=~≈]{0,2})'?\s*(.*)", re.DOTALL)
-"""A relation, as before the number in ``>= 10``, or alone in ChEMBL's spelling, ``'>='``."""
+LESS, GREATER = r"<|≤|l[te]e?\b|less", r">|≥|g[te]e?\b|greater"
+RELATION = re.compile(
+    rf"'?(?:(?P<less>{LESS})|(?P<greater>{GREATER})|[=~≈]|eq\b|equals?)"
+    r"(?: than)?(?: or)?(?: equals?)?(?: to)?[<>=~≈]?'?",
+    re.IGNORECASE,
+)
+"""A relation, in words or as in ``>= 10``, or alone in ChEMBL's spelling, ``'>='``."""
 
 
 def folded(text: str) -> str:
@@ -49,10 +54,12 @@ def related(text: str) -> tuple[str, str]:
     >>> related(">= 10"), related("=5"), related("'<'"), related("<unknown>")
     (('>', '10'), ('', '5'), ('<', ''), ('', '<unknown>'))
     """
-    mark, rest = RELATION.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
-    if not mark or (rest and not re.match(r"[-+\u2212.,]?\d", rest)):
-        return "", text.strip()
-    return {"<": "<", ">": ">", "≤": "<", "≥": ">"}.get(mark[0], ""), rest
+    text = text.strip()
+    found = RELATION.match(text)
+    rest = text[found.end() :].lstrip() if found else text
+    if found is None or (rest and not re.match(r"[-+\u2212.,]?\d", rest)):
+        return "", text
+    return ("<" if found["less"] else ">" if found["greater"] else ""), rest
 
 
 def is_missing(texts: pd.Series, words: tuple[str, ...]) -> pd.Series:

@@ -1,6 +1,7 @@
 """Changes by an update of a model: good and bad flips, and how much of a list of highest predictions changes."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,23 +56,39 @@ def _top(scores: np.ndarray) -> np.ndarray:
     return mask
 
 
+def partners(seeds: Sequence[int]) -> list[int]:
+    """Return the partner of each train seed: 2j − 1 and 2j are partners, and a last one that has none joins those two
+    before it, each of which then has the next as its partner.
+
+    Raises ValueError for another seed without a partner.
+
+    >>> partners([1, 2, 3, 4]), partners([1, 2, 3])
+    ([2, 1, 4, 3], [2, 3, 1])
+    """
+    found = [seed + 1 if seed % 2 else seed - 1 for seed in seeds]
+    if len(seeds) % 2 and len(seeds) > 2:
+        found[-3:] = [seeds[-2], seeds[-1], seeds[-3]]
+    if lacking := set(found) - set(seeds):
+        raise ValueError(f"train seed {min(lacking)} is missing")
+    return found
+
+
 def paired(old: Predictions, new: Predictions) -> tuple[np.ndarray, np.ndarray]:
     """Return outputs (S, T, C) of the old models, each at the partner of a new run's train seed, and of the new runs.
 
-    Train seeds 2j − 1 and 2j are partners. Raises ValueError for other test examples or a seed without its partner.
+    Raises ValueError for other test examples or a seed without its partner (``partners``).
     """
     if not np.array_equal(old.ids, new.ids):
         raise ValueError("old and new predictions are of different examples")
     place = {seed: i for i, seed in enumerate(old.seeds)}
-    partners = [seed + 1 if seed % 2 else seed - 1 for seed in new.seeds]
-    if lacking := set(partners) - set(place):
-        raise ValueError(f"the old model has no train seed {min(lacking)}")
-    return old.values[[place[seed] for seed in partners]], new.values
+    return old.values[[place[seed] for seed in partners(new.seeds)]], new.values
 
 
 def by_pair(values: np.ndarray) -> np.ndarray:
-    """Average values (S,) of train seeds 1, 2, 3, 4, … over the two of each pair: (S / 2,).
+    """Average values (S,) of train seeds 1, 2, 3, 4, … over the two of each pair: (S / 2,), rounded down.
 
-    The two share both of their models' seeds, so a pair is the unit of replication.
+    The two share both of their models' seeds, so a pair is the unit of replication. The last three of an odd number
+    are averaged.
     """
-    return values.reshape(-1, 2).mean(axis=1)
+    starts = 2 * np.arange(1, len(values) // 2)
+    return np.array([part.mean() for part in np.split(values, starts)])

@@ -21,9 +21,8 @@ from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import QUALITY
 from benchmark.measure.intervals import jackknife
-from benchmark.measure.updates import by_pair, changes, paired
+from benchmark.measure.updates import by_pair, changes, paired, partners
 from benchmark.registry import make_method
-from benchmark.settings import lone_halves
 from benchmark.store.cell import Cell
 from benchmark.study.context import Context, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
@@ -47,6 +46,8 @@ class Outcome(NamedTuple):
     turnover: np.ndarray
 
 
+Updated = Sequence[tuple[Cell, Cell]]
+"""The old and the new cell of each update."""
 Found = Mapping[str, Mapping[str, Outcome]]
 """Outcomes by dataset and title of the method, ERM first."""
 
@@ -72,13 +73,13 @@ class Updates:
 
     def report(self, context: Context) -> Report:
         seeds = retrainings(self.seeds)
-        if alone := lone_halves(seeds):
+        try:
+            partners(seeds)
+        except ValueError as error:
             raise UserError(
-                f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared, and {alone[0]} has no partner: give an "
-                "even number of seeds"
-            )
-        names = expand(self.dataset)
-        by_dataset = {name: self._outcomes(context, name, seeds) for name in names}
+                f"seeds={self.seeds}: {error}: give a number of seeds, as in seeds=10 or seeds=3"
+            ) from error
+        by_dataset = {name: self._outcomes(*pairs) for name, pairs in self.updates(context).items()}
         answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
         for task in ("classification", "regression"):
             some = {name: outcomes for name, outcomes in by_dataset.items() if load_spec(name).task == task}
@@ -88,8 +89,12 @@ class Updates:
                 charts.append(self._chart(task, some))
         return Report(answer, sheets, charts)
 
-    def _outcomes(self, context: Context, name: str, seeds: Sequence[int]) -> dict[str, Outcome]:
-        """Return the outcome of each method on a dataset, by title, ERM first."""
+    def updates(self, context: Context) -> dict[str, tuple[dict[str, Updated], float]]:
+        """Return by dataset the updates of each method, by title, ERM first, and the tolerance of a regression."""
+        seeds = retrainings(self.seeds)
+        return {name: self._updates(context, name, seeds) for name in expand(self.dataset)}
+
+    def _updates(self, context: Context, name: str, seeds: Sequence[int]) -> tuple[dict[str, Updated], float]:
         spec = load_spec(name)
         grid = [[self.canonical_seed], seeds, "update"]
         (whole,) = context.cells([REFERENCE], [name], *grid)[name, REFERENCE]  # type: ignore[arg-type]
@@ -105,22 +110,30 @@ class Updates:
         cells = dict(context.cells(alone, pools, *grid))  # type: ignore[arg-type]
         if users := [m for m in methods if earlier[m]]:
             cells |= context.cells(users, grown, *grid)  # type: ignore[arg-type]
-        outcomes = {}
         tolerance = self.tolerance
         if not tolerance:
             olds = [cells[pool_name, REFERENCE][0].predictions["id"] for pool_name in pools[:-1]]
             tolerance = float(np.mean([QUALITY[spec.task].mean(p) for p in olds]))
+        updates: dict[str, Updated] = {}
         for m in methods:
-            updates = [
+            pairs = [
                 (cells[old, earlier[m] or m][0], cells[new if earlier[m] else later, m][0])
                 for old, later, new in zip(pools, pools[1:], grown, strict=False)
             ]
-            outcomes[updates[0][1].title] = outcome(updates, spec.task, tolerance)
-            if m == REFERENCE:
-                outcomes[KEPT] = outcome(updates, spec.task, tolerance, same_seed=True)
-            elif earlier[m]:  # trained again on the old rows, the earlier model would not be trained by this method
-                own = outcomes[updates[0][1].title]
-                outcomes[updates[0][1].title] = own._replace(chance=np.full(len(own.flips), np.nan))
+            updates[pairs[0][1].title] = pairs
+        return updates, tolerance
+
+    def _outcomes(self, updates: Mapping[str, Updated], tolerance: float) -> dict[str, Outcome]:
+        """Return the outcome of each method on a dataset, by title, ERM first."""
+        outcomes: dict[str, Outcome] = {}
+        for title, pairs in updates.items():
+            task = pairs[0][1].predictions["id"].task
+            outcomes[title] = outcome(pairs, task, tolerance)
+            if title == next(iter(updates)):
+                outcomes[KEPT] = outcome(pairs, task, tolerance, same_seed=True)
+            elif pairs[0][0].title != title:  # trained again on the old rows, the earlier model is not of this method
+                unknown = np.full(len(outcomes[title].flips), np.nan)
+                outcomes[title] = outcomes[title]._replace(chance=unknown)
         return outcomes
 
     def _where(self) -> str:

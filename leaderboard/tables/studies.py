@@ -1,8 +1,8 @@
 """Reports of studies as tables, from existing cells and records; nothing is trained."""
 
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,14 @@ class Reader(Context):
         raise Missing(f"the record {key!r}")
 
 
+def reader(results: Results) -> Reader:
+    """Return a context that reads all cells and records of ``results``."""
+    parts = results.every
+    cells = [cell for part in parts for cell in part.of_studies]
+    cells += [cell for part in parts for d in part.datasets for e in d.entries for cell in e.cells.values()]
+    return Reader("", cells, results.records)
+
+
 @dataclass(frozen=True)
 class Rendered:
     """A finished study with its report; ``settings`` (NAME=VALUE) are those that differ from the defaults."""
@@ -79,11 +87,16 @@ class Rendered:
         return f"{self.study.title} ({'; '.join(self.settings)})" if self.settings else self.study.title
 
 
+def render(context: Reader, name: str, settings: Mapping[str, str]) -> Rendered:
+    """Return the study ``name`` with these settings. Raises Missing if it is not finished."""
+    study, defaults = make_study(name, dict(settings)), make_study(name, {})
+    changed = [f"{key}={value}" for key, value in settings.items() if str(getattr(defaults, key)) != value]
+    return Rendered(study, changed, study.report(replace(context, study=name)))
+
+
 def rendered(results: Results, name: str = "") -> tuple[list[Rendered], list[str]]:
     """Return the finished studies (or the one called ``name``), each setting once, and a line per study left out."""
-    parts = results.every
-    cells = [cell for part in parts for cell in part.of_studies]
-    cells += [cell for part in parts for d in part.datasets for e in d.entries for cell in e.cells.values()]
+    context = reader(results)
     finished: dict[str, Rendered] = {}
     troubles = []
     for record in results.records:
@@ -91,8 +104,7 @@ def rendered(results: Results, name: str = "") -> tuple[list[Rendered], list[str
             continue
         try:
             settings = {name: str(value) for name, value in record.content.get("settings", {}).items()}
-            study = make_study(record.study, settings)
-            report = study.report(Reader(record.study, cells, results.records))
+            study = render(context, record.study, settings)
         except Missing as error:
             troubles.append(f"study {record.study} is left out because {error} is missing: run it again")
         except UserError as error:  # run by another version of the suite
@@ -101,10 +113,7 @@ def rendered(results: Results, name: str = "") -> tuple[list[Rendered], list[str
             reason = f"{type(error).__name__}: {error}"[:200]
             troubles.append(f"study {record.study} is left out: its records cannot be read ({reason}): run it again")
         else:
-            defaults = make_study(record.study, {})
-            changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
-            finished_study = Rendered(study, changed, report)
-            finished.setdefault(finished_study.slug, finished_study)
+            finished.setdefault(study.slug, study)
     return [finished[key] for key in sorted(finished)], troubles
 
 

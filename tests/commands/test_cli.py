@@ -213,7 +213,7 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(
     def interrupted(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("benchmark.commands.train._grid", interrupted)
+    monkeypatch.setattr("benchmark.commands.train._grids", interrupted)
     assert call("run", "--method", "erm") == 130
     assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
 

@@ -177,6 +177,7 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
         "messy_b_h: 12 of 36 rows are used",
     ]
     assert sum("no target" in line for line in lines) == 1
+    assert "  'b [h]': numbers" in lines, "not taken for markup"
     assert lines[-1].endswith("messy_b_h.toml'")
 
 

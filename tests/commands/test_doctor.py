@@ -129,3 +129,11 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = bad()
     assert len(findings) == 2
     assert all("only 1.0 GB of disk space free" in finding.what and finding.remedy for finding in findings)
+
+
+def test_a_data_folder_that_does_not_exist_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "nowhere"))
+    assert call() == 0  # the default dataset needs no data folder
+    assert f"bad   CHURN_DATA_DIR={tmp_path / 'nowhere'} is not a folder\n      create it" in capsys.readouterr().out

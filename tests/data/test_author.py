@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -236,6 +237,7 @@ def test_a_name_that_cannot_be_one_is_refused(tmp_path, name):
         ({"split": "scaffold:1"}, "leaves no row in 'ood'"),
         ({"positive": "active"}, "'active'"),
         ({"task": "clasification"}, "task"),
+        ({"folder": Path("/new/folder")}, "new/folder: no such folder"),
     ],
 )
 def test_a_dataset_that_cannot_be_used_leaves_nothing_behind(tmp_path, given, message):

@@ -148,6 +148,9 @@ def test_minus_one_beside_zero_and_one_is_asked_about_whatever_the_task(tmp_path
         (["-1.2", "4.6", "2.5", "-999.0"], "-999"),
         (["3.5", "9.9", "5", "99999"], "99999"),
         (["6.1", "7.3", "5", "-1"], "-1"),
+        (["6.1", "7.3", "5", "-9.99"], "-9.99"),
+        (["6.1", "7.3", "5", "0"], "0"),
+        (["61", "730", "512.5", "100000"], "100000"),
     ],
 )
 def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
@@ -237,9 +240,16 @@ def test_numbers_of_a_table_without_molecules_may_have_decimal_commas(tmp_path):
 
 @pytest.mark.parametrize("unit", ["%", " %", " nM", "µM", " mg/mL"])
 def test_a_unit_after_every_number_is_left_off(tmp_path, unit):
-    spec = dataset(csv(tmp_path, [f"95{unit}", f"5.5{unit}", f"77{unit}", "n.d."]))
+    spec = dataset(csv(tmp_path, [f"95{unit}", f"5{unit}", f"77{unit}", "n. d."]))
     assert (spec.task, spec.suffix) == ("regression", unit.strip())
-    assert set(labelled(spec).values()) == {95.0, 5.5, 77.0}
+    assert set(labelled(spec).values()) == {95.0, 5.0, 77.0}
+
+
+@pytest.mark.parametrize("texts", [["1.2 ± 0.3", "3 ± 1", "4 ± 2"], ["1 234,5", "2 000", "7"], ["$5", "$7", "$9"]])
+def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, texts):
+    with pytest.raises(UserError, match=r"line \d: expected a number or a word, found .* or say --task classification"):
+        described(tmp_path, texts)
+    assert len(described(tmp_path, texts, task="classification")[0]["classes"]) == 3
 
 
 @pytest.mark.parametrize("texts", [["95%", "0.5", "77%"], ["12 nM", "3 µM", "9 nM"]])
@@ -297,14 +307,30 @@ def test_a_misspelt_choice_is_answered_with_the_nearest(tmp_path, option, given)
         assert described(tmp_path, ["0.5", "1.5", "2.5"], decimal=".")[0]["decimal"] == "."
 
 
+def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark.data.describe.MANY_ROWS", 20)
+    whole = load_rows(dataset(csv(tmp_path, ["0", "1"]), sample="all"))
+    assert len(whole.used) == 36
+    spec = dataset(tmp_path / "assay.csv")
+    assert "methods are compared on a random sample of 20 of 36 rows" in spec.notes
+    rows = load_rows(spec)
+    assert (len(rows.used), rows.table["not_sampled"].sum(), len(rows.x)) == (20, 16, 20)
+    scaffolds = dict(zip(whole.used["smiles"], whole.used["scaffold"], strict=True))
+    assert rows.used["scaffold"].tolist() == [scaffolds[smiles] for smiles in rows.used["smiles"]]
+    assert examine(spec, 99).left_out == ()
+    assert len(load_rows(dataset(tmp_path / "assay.csv", sample="12")).used) == 12
+    with pytest.raises(UserError, match="--sample 'many': expected a number of rows, or all"):
+        described(tmp_path, ["0", "1"], sample="many")
+
+
 # Bounds
 
 
 @pytest.mark.parametrize("name", ["relation", "Standard Relation", "qualifier", "Mod"])
-@pytest.mark.parametrize("marks", [["=", ">", "=", "="], ["'='", "'>='", "'<='", "'='"], ["", "<", "", ""]])
+@pytest.mark.parametrize("marks", [["=", ">", "=", "="], ["'='", "'>='", "'<='", "'='"], ["eq", "lt", "", "equal"]])
 def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, name, marks):
     fields, notes = described(tmp_path, ["1.5", "10", "2.5", "7.25"], {name: marks})
-    bounds = 9 * sum(bool({"<", ">"} & {*mark}) for mark in marks)
+    bounds = 9 * sum(bool({"<", ">", "t"} & {*mark}) for mark in marks)
     assert (fields["relation"], fields["bounds"]) == (name, "exclude")
     assert f"{bounds} of 36 values are bounds (< or >), left out" in notes
     assert offers(tmp_path / "assay.csv", fields) == []

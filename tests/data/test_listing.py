@@ -149,3 +149,10 @@ def test_a_package_that_data_need_and_that_is_not_installed_is_named(bare, monke
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     how = how_to_get(load_spec(name))
     assert how.startswith(remedy)
+
+
+def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
+    spec = load_spec("bace").model_copy(update={"source": f"file:{bare}/mine.csv", "path": bare / "mine.toml"})
+    how = how_to_get(spec)
+    assert str(bare / "mine.csv") in how
+    assert str(bare / "mine.toml") in how

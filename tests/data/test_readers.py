@@ -169,7 +169,8 @@ def test_what_is_no_text_is_named_by_line_and_byte(content, line, byte):
 
 
 @pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;;;"])
-def test_excels_line_for_the_separator_is_obeyed(first):
+def test_excels_line_for_the_separator_is_obeyed_and_comments_before_a_table_left_out(first):
+    assert lines(b"# of May\n#\n#,b\n1,2\n") == {4: ["1", "2"]}
     assert lines(f"{first}\r\na;b\r\n1,5;2\r\n".encode()) == {3: ["1,5", "2"]}
     assert read(b"sep=|\na|b\n1|2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
 

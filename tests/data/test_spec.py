@@ -47,6 +47,7 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
         ('source = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
         ('sha256 = "f3', 'sha256 = "F3', "sha256"),
         ('target = "Class"', "", "target"),
+        ('target = "Class"', 'target = ""', "target"),
         ('target = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
         ('notes = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
         ('notes = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),

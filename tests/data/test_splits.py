@@ -102,7 +102,9 @@ def test_a_word_that_names_no_part_of_a_given_split_is_an_error():
         make_split("given:Partition", 99, ["", ""], ["train", "later"])
 
 
-@pytest.mark.parametrize("words", ["Train TEST valid", "training testing dev", "TR te Validation", "trn Holdout VAL"])
+@pytest.mark.parametrize(
+    "words", ["Train TEST valid", "trainingset testing dev", "TR te Validation", "trn Holdout VAL"]
+)
 def test_the_parts_of_a_split_may_be_written_in_many_ways(words):
     split = given_split(words.split() * 2)
     assert {part: rows.tolist() for part, rows in split.parts().items()} == {"train": [0, 3], "id": [1, 4]}

@@ -30,6 +30,8 @@ from benchmark.types import Model, Problem, Sample
         (["31/01/1970", "1/2/1970"], [30, 31]),
         (["01/31/1970", "2/1/1970"], [30, 31]),
         (["", ""], [np.nan, np.nan]),
+        (["Fri, 02 Jan 1970", "Sun, 04 Jan 1970"], [1, 3]),
+        (["1970Q1", "1970-Q2"], [0, 90]),
     ],
 )
 def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]) -> None:

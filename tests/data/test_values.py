@@ -110,3 +110,8 @@ def test_formulas_of_one_composition_are_merged_however_they_are_spelled(spec_of
 def test_a_cut_must_be_a_number_or_the_median(spec_of, tmp_path):
     with pytest.raises(UserError, match=">= median"):
         spec_of(tmp_path, task="classification", positive=">= high")
+
+
+def test_a_condition_on_a_column_that_is_not_there_is_an_error(spec_of, tmp_path):
+    with pytest.raises(UserError, match=r"'relations'.*did you mean 'relation'"):
+        load_rows(spec_of(tmp_path, where=(("relations", "="),)))

@@ -46,14 +46,21 @@ def test_a_new_run_is_compared_with_the_old_one_of_its_partner():
     before, after = paired(old, new)
     assert np.array_equal(before, old.values[[1, 0, 3, 2]])
     assert after is new.values
-    with pytest.raises(ValueError, match="no train seed 4"):
-        paired(old.only([0, 1, 2]), new.only([0, 1, 2]))
+    with pytest.raises(ValueError, match="train seed 1 is missing"):
+        paired(old.only([1]), new.only([1]))
     with pytest.raises(ValueError, match="different examples"):
         paired(old, new.on(np.array([0, 1])))
 
 
-def test_pairs_are_averaged():
+def test_pairs_are_averaged_and_the_last_three_of_an_odd_number():
     assert by_pair(np.array([1.0, 3.0, 5.0, 6.0])).tolist() == [2.0, 5.5]
+    assert by_pair(np.array([1.0, 3.0, 5.0])).tolist() == [3.0]
+
+
+def test_three_seeds_are_each_compared_with_the_next():
+    y = np.array([0, 1, 1])
+    old, new = predictions(np.arange(9).reshape(3, 3) / 9, y), predictions(np.zeros((3, 3)), y)
+    assert np.array_equal(paired(old, new)[0], old.values[[1, 2, 0]])
 
 
 @pytest.mark.parametrize("said", [0.0, 0.08])

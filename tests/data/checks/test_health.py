@@ -12,7 +12,7 @@ from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data import features, rows
 from benchmark.data.checks import health
-from benchmark.data.checks.health import Left, Part, examine
+from benchmark.data.checks.health import NEAR, Left, Part, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
 from benchmark.data.checks.molecules import molecules
 from benchmark.data.checks.nearest import nearest
@@ -266,3 +266,12 @@ def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(d
     assert files["health.txt"].split() == to_text(health).split()
     assert max(map(len, to_text(health).splitlines())) > 90
     assert max(map(len, files["health.txt"].splitlines())) <= 90
+
+
+def test_a_similarity_of_exactly_the_limit_is_near():
+    twenty = np.zeros((1, 2048), dtype=np.float32)
+    twenty[0, :20] = 1
+    nineteen = twenty.copy()
+    nineteen[0, 0] = 0
+    assert NEAR == 19 / 20
+    assert nearest(twenty, nineteen)[0] >= NEAR

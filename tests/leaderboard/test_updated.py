@@ -1,0 +1,47 @@
+"""The end of an update: the molecules whose prediction it changed, as files, and a summary for a pull request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark.__main__ import app as benchmark_app
+from benchmark.commands import train
+from leaderboard.__main__ import app
+from leaderboard.read.stored import read
+from leaderboard.tables.studies import reader
+
+
+def call(which, *words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        which(list(words))
+    return int(stop.value.code or 0)
+
+
+@pytest.mark.slow
+def test_three_seeds_say_which_molecules_the_last_update_changed(
+    small_table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr(train, "_leaderboard", lambda *words: call(app, *words) == 0)
+    words = ["--method", "random_forest:trees=3", "--cuts", "2", "--seeds", "3", "--jobs", "1"]
+    assert call(benchmark_app, "update", "--dataset", f"{small_table}@epochs=1", *words) == 0
+    printed = capsys.readouterr().out
+    summary = tmp_path / "reports" / "small-epochs-1-update.md"
+    assert f"This summary: {summary}" in printed
+    text = summary.read_text()
+    assert "| Method" in text
+    forest = "Random forest, trees=3"
+    cells = {c.key.dataset: c.predictions["id"] for c in reader(read()[0]).known if c.title == forest}
+    old, new = (cells[f"small@epochs=1@train={n}"] for n in (34, 45))
+    flips = old.values.argmax(-1)[[1, 2, 0]] != new.values.argmax(-1)
+    listed = pd.read_csv(tmp_path / "reports" / "small-epochs-1-random-forest-trees-3-update-changed.csv")
+    assert {"smiles", "old", "new", "y_true", "by_chance", "bad"} <= set(listed.columns)
+    assert set(listed["example_id"]) == set(new.ids[flips.any(axis=0)])
+    by_id = dict(zip(new.ids.tolist(), flips.mean(axis=0), strict=True))
+    np.testing.assert_allclose(listed["flips"], [by_id[i] for i in listed["example_id"]], atol=1e-3)
+    assert f"{forest}: {len(listed)} of 45 molecules change" in text
