@@ -519,7 +519,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
     values = np.sort(numbers.unique())
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
         count = int((numbers == value).sum())
-        odd = re.fullmatch(r"-?9[9.]+|-\d+|10{3,}", f"{value:.10g}")
+        odd = re.fullmatch(r"99[9.]*|-9[9.]+|-\d+|10{3,}", f"{value:.10g}")
         far = len(rest) > 1 and min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
         if far and count > 1 and (odd or (value == 0 and count > 2)):
             lines.append(
