@@ -70,6 +70,8 @@ OWN = "own"
 """The group of a user's datasets, which are never averaged with others."""
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
+YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
+AMBIGUOUS = "the day or the month may come first: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
 
@@ -245,7 +247,10 @@ class _Target:
             return found | self._of_words(numbers, task, positive, classes)
         cut = positive.startswith(">= ")
         relation = self._relation()
-        marks = (self.table[relation][self.texts.index] if relation else self.texts).map(lambda text: related(text)[0])
+        written = self.table[relation][self.texts.index] if relation else self.texts
+        marks = written.map(lambda text: related(text)[0])
+        if approximate := int(written.str.match(r"\s*'?[~≈]").sum()):
+            self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
         censored = int((marks != "").sum())
         if relation or censored:
             bounds = bounds or "exclude"
@@ -302,6 +307,12 @@ class _Target:
 
     def decimal(self, texts: pd.Series) -> str:
         """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
+        thousands = texts.str.fullmatch(r"[-+\u2212]?[1-9]\d{0,2}\.\d{3}")
+        if self.table.attrs["separator"] == ";" and thousands.all():
+            raise UserError(
+                f"{self.where}, line {self._line(texts)}: in {texts.iloc[0]!r}, the point may be a decimal point or "
+                "stand between thousands: say --decimal . or --decimal ,"
+            )
         commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
         if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
             return ""
@@ -369,9 +380,12 @@ class _Target:
             )
         if few and (({"0", "1"} < {*values} and len(values) == 3) or min(counts.values()) >= FEWEST_OF_CLASS):
             rare = min(values, key=lambda value: (value in ("0", "1"), counts[value]))
+            line = self._line(texts[texts == rare])
+            hint = f"; if {rare} (line {line}) means a missing value, --ignore-value {rare}"
+            if not re.fullmatch(r"-\d+|99*", rare) and 2 * counts[rare] > sorted(counts.values())[1]:
+                hint = ""
             raise UserError(
-                f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression; if "
-                f"{rare} (line {self._line(texts[texts == rare])}) means a missing value, --ignore-value {rare}"
+                f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression{hint}"
             )
         return {}
 
@@ -410,7 +424,9 @@ class _Target:
         odd = [value for value in values if value not in pair] if pair else []
         if positive or len(values) > MOST_CLASSES or min(counts.values()) < FEWEST_OF_CLASS or odd:
             hint = ""
-            if len(values) <= MOST_CLASSES:
+            if same := [f"{one!r} and {other!r}" for one, other in combinations(values, 2) if _synonyms(one, other)]:
+                hint = f"; {', '.join(same)} seem to be the same class: write each class in one way in the table"
+            elif len(values) <= MOST_CLASSES:
                 word = min(odd or values, key=lambda value: counts[value])
                 hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; "
                 hint += f"if it is a class, --classes '{','.join(values)}'"
@@ -421,8 +437,7 @@ class _Target:
         """Return the fields of two classes. Raises UserError for a single one, and if none is ``positive``."""
         if len(values) == 1:
             raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
-        words = {folded(value) for value in values}
-        if not positive and (words == {"0", "1"} or words == {"false", "true"}):
+        if not positive and [*map(folded, values)] == ["0", "1"]:
             return {"task": "classification"}
         if positive:
             names = {folded(value): value for value in values}
@@ -471,6 +486,14 @@ def _opposite(one: str, other: str) -> bool:
     negated = any(a == prefix + b or b == prefix + a for prefix in NEGATED)
     return negated or bool(
         (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b)) or (POSITIVE.fullmatch(b) and NEGATIVE.fullmatch(a))
+    )
+
+
+def _synonyms(one: str, other: str) -> bool:
+    """Return whether two labels are a word and its beginning, as Yes and y, or pos and Positive."""
+    short, long = sorted((folded(one), folded(other)), key=len)
+    return long.startswith(short) and any(
+        kind.fullmatch(short) and kind.fullmatch(long) for kind in (POSITIVE, NEGATIVE)
     )
 
 
@@ -573,8 +596,11 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
             )
-        elif _are_dates(there):
-            lines.append(f"{name!r} holds dates: --split time:{name} tests on the latest fifth of the rows")
+        elif YEARS.search(name) and there.str.fullmatch(r"(19[5-9]|20[0-3])\d").all():
+            lines.append(f"{name!r} holds years: --split time:{name} tests on the latest fifth of the rows")
+        elif dates := _dates(there):
+            split = f"--split time:{name} tests on the latest fifth of the rows"
+            lines.append(f"{name!r} holds dates: {split if dates == 'clear' else AMBIGUOUS}")
         elif numbers.isna().all() and 2 <= there.nunique() <= len(there) / 2 and name not in table.attrs["repeated"]:
             line = f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together"
             if there.nunique() <= MOST_CATEGORIES:
@@ -583,17 +609,17 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _are_dates(texts: pd.Series) -> bool:
-    """Return whether all texts are dates; numbers are not, as they may be anything."""
+def _dates(texts: pd.Series) -> str:
+    """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
     if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or texts.str.fullmatch(rf"\s*{NUMBER}\s*").any():
-        return False
+        return ""
     if texts.str.fullmatch(r"\D*\d+").mean() == 1 and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
-        return False  # names with a number, such as E-0123
+        return ""  # names with a number, such as E-0123
     try:
         moments(texts.iloc[:SAMPLE].tolist())
-    except UserError:
-        return False
-    return True
+    except UserError as error:
+        return "ambiguous" if "month first" in str(error) else ""
+    return "clear"
 
 
 def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:

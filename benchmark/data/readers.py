@@ -45,10 +45,12 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
     become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, UTF-16 or Windows-1252.
-    ``attrs`` has ``notes``, sentences on how the file was read, and ``repeated``, the names that several columns have.
+    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, and
+    the ``separator`` of a text file.
     The UserError of a failure names the file, and the line if there is one.
     """
     notes: list[str] = []
+    separator = ""
     try:
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
@@ -58,11 +60,15 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             header, cells, lines = _workbook(content, name, sheet, notes)
         else:
             text = _decoded(content, name, notes)
-            header, cells, lines = _sdf(text) if "M  END" in text else _delimited(text)
+            if "M  END" in text:
+                header, cells, lines = _sdf(text)
+            else:
+                (header, cells, lines), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
     table = pd.DataFrame(cells, columns=_names(header), dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
-    table.attrs = {"notes": notes, "repeated": sorted(n for n, count in Counter(header).items() if count > 1)}
+    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
+    table.attrs = {"notes": notes, "repeated": repeated, "separator": separator}
     return table
 
 
@@ -182,10 +188,10 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _delimited(text: str) -> Cells:
+def _delimited(text: str) -> tuple[Cells, str]:
     named = SEPARATED.match(text)
-    before = named or re.match(r"(#[^,;\t|\n]*\n)*", text)  # or comments
-    text, line = text[before.end() :], 1 + before[0].count("\n")
+    before = named[0] if named else "".join(re.findall(r"\A(?:#[^,;\t|\n]*\n)+", text))  # or comments
+    text, line = text[len(before) :], 1 + before.count("\n")
     separator = named[1] if named else max(",\t;|", key=text.lstrip().partition("\n")[0].count)
     first = line
     rows: list[list[str]] = []
@@ -210,13 +216,15 @@ def _delimited(text: str) -> Cells:
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
-            raise ValueError(
-                f"line {line}: {len(fields)} fields, but the header has {len(header)}; a value that contains "
-                f"{separator!r} (a decimal comma?) needs quotes"
-            )
+            usual = Counter(map(len, rows)).most_common(1)[0][0]
+            why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
+            if usual > len(header):
+                start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
+                why = f"the header seems to be on line {start}: remove what stands above it"
+            raise ValueError(f"line {line}: {len(fields)} fields, but the header has {len(header)}; {why}")
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
-    return [name.strip() for name in header], cells, lines[1:]
+    return ([name.strip() for name in header], cells, lines[1:]), separator
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:

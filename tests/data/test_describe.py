@@ -57,8 +57,8 @@ def labelled(spec):
     [
         ("0", "1", None),
         ("0.0", "1.0", None),
-        ("false", "true", None),
-        ("FALSE", "True", None),
+        ("false", "true", "true"),
+        ("FALSE", "True", "True"),
         ("inactive", "active", "active"),
         ("no", "yes", "yes"),
         ("BBB-", "BBB+", "BBB+"),
@@ -215,6 +215,43 @@ def test_commas_in_numbers_are_read_where_they_cannot_be_mistaken(tmp_path, text
     assert spec.decimal == decimal
     assert "is read as" in spec.notes
     assert labelled(spec) == pytest.approx({s: numbers[i % 3] for i, s in enumerate(SMILES)})
+
+
+def test_points_between_thousands_are_asked_about_where_semicolons_separate(tmp_path):
+    texts = ["6.940", "12.345", "1.234"]
+    assert described(tmp_path, texts)[0]["task"] == "regression"
+    file = csv(tmp_path, texts, separator=";")
+    with pytest.raises(UserError, match=r"in '6\.940', the point may be .* say --decimal \. or --decimal ,"):
+        describe_file(file, target="y")
+    for decimal, first in ((",", 6940), (".", 6.94)):
+        assert labelled(dataset(file, decimal=decimal, task="regression"))[SMILES[0]] == pytest.approx(first)
+
+
+def test_approximate_values_are_counted(tmp_path):
+    assert "9 of 36 values are approximate (~)" in described(tmp_path, ["~30", "20", "7.5", "3"])[1]
+
+
+def test_spellings_of_one_class_are_named(tmp_path):
+    with pytest.raises(UserError, match="'Yes' and 'y' seem to be the same class: write each class in one way"):
+        described(tmp_path, ["Yes", "No", "y", "n"])
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "offer"),
+    [
+        (
+            "day",
+            ["3/4/2021", "5/6/2021", "7/8/2021"],
+            "the day or the month may come first: write them as in 2024-03-31",
+        ),
+        ("year", ["2019", "2020", "2021"], "--split time:year tests on the latest fifth"),
+        ("quarter", ["2021-Q1", "2021-Q3", "2020-Q2"], "--split time:quarter tests on the latest fifth"),
+    ],
+)
+def test_dates_that_may_be_read_in_two_ways_years_and_quarters_are_no_categories(tmp_path, name, texts, offer):
+    fields, _ = described(tmp_path, ["0", "1"], {name: texts})
+    (line,) = offers(tmp_path / "assay.csv", fields)
+    assert offer in line
 
 
 def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):

@@ -193,6 +193,13 @@ def test_what_is_no_table_is_an_error_that_names_the_file(content):
         read(content, "table.csv")
 
 
+def test_lines_above_the_header_are_named():
+    with pytest.raises(
+        UserError, match="line 2: 2 fields, but the header has 1; the header seems to be on line 2: remove"
+    ):
+        read(b"Assay report 2024\na,b\n1,2\n3,4\n", "table.csv")
+
+
 # Parquet and SDF
 
 
