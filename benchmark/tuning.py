@@ -162,7 +162,7 @@ def choose(losses: np.ndarray, rule: Tune) -> int:
     0
     """
     best = int(losses.mean(axis=1).argmin())
-    if rule == "best":
+    if rule == "best" or losses.shape[1] < 2:  # of so few molecules, there is no error
         return best
     worse = losses - losses[best]
     error = worse.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])

@@ -21,7 +21,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "leaderboard": (
         *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "evaluator", "submission"),
-        *("my_data", "predict", "report", "__main__"),
+        *("my_data", "predict", "report", "updated", "__main__"),
     ),
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""

@@ -146,6 +146,7 @@ def test_one_se_takes_the_most_regularised_setting_within_one_standard_error_of_
     assert (choose(table, "best"), choose(table, "one-se")) == (2, 1)
     assert choose(table[[0, 2]], "one-se") == 1
     assert choose(np.array([[0.5, 0.5], [0.5, 0.5]]), "best") == 0  # of equal settings, the more regularised
+    assert choose(np.full((3, 1), np.nan), "one-se") == 0  # of one molecule, none is held out
 
 
 @pytest.mark.parametrize("task", TASKS)
