@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
@@ -35,6 +35,8 @@ __all__ += ["Reads", "Recipe", "Remedy", "Sample", "Sampling", "Share", "ShareBe
 __all__ += ["method"]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+PositiveInt = Annotated[int, Field(gt=0, le=10_000)]
+"""A number of models, trees or neighbours: more would never end."""
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """The type of a hyperparameter that multiplies a loss term: finite and at least 0."""
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -29,19 +29,26 @@ def parse_settings(texts: list[str]) -> dict[str, str]:
     return assignments(parts, "--set")
 
 
+MOST_SEEDS = 10_000
+"""More seeds than anybody waits for: their list alone could fill the memory."""
+
+
 def parse_seeds(text: str) -> list[int]:
     """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError."""
-    largest = max(map(int, re.findall(r"\d+", text)), default=0)
+    largest = max(map(int, re.findall(r"\d{1,20}", text)), default=0)
     parts = [f"1-{text}"] if text.isdecimal() else text.split(",")
     seeds: list[int] = []
     try:
         for part in filter(None, parts if largest < 2**32 else ()):  # the generators' keys have 32 bits
             low, dash, high = part.partition("-")
-            seeds += range(int(low), int(high if dash else low) + 1)
+            given = range(int(low), int(high if dash else low) + 1)
+            if len(given) + len(seeds) > MOST_SEEDS:
+                raise UserError(f"seeds {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
+            seeds += given
     except ValueError:
         seeds = []
     if not seeds or min(seeds) < 0:
-        raise UserError(f"seeds {text!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
+        raise UserError(f"seeds {text[:80]!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
     return list(dict.fromkeys(seeds))
 
 

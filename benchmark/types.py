@@ -36,7 +36,7 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    hidden: int = Field(256, gt=0, multiple_of=16)
+    hidden: int = Field(256, gt=0, le=65_536, multiple_of=16)
     lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
     weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
     batch_size: int = Field(64, gt=0)

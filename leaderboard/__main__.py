@@ -151,6 +151,8 @@ def export(
     from leaderboard.write import published
     from leaderboard.write import tidy as tidy_tables
 
+    if out.is_file() or (tidy and tidy.is_file()):
+        raise UserError(f"{tidy if tidy and tidy.is_file() else out} is a file: name a folder")
     results, _ = read(store)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)

@@ -3,17 +3,19 @@
 bubblewrap (https://github.com/containers/bubblewrap) gives the process namespaces of its own, in which it has Python,
 the libraries and what it is meant to read, all read-only, and an empty temporary folder of limited size. A filter of
 system calls (libseccomp) refuses what two sandboxes could still share through the same files or the kernel: locks,
-notices of access, keys, the state of the disk's cache. ``/proc`` has three made-up entries, and no process can
+notices of access, keys, the state of the disk's cache. ``/proc`` has a few made-up entries, and no process can
 start another.
 """
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 SECONDS = 3600
@@ -22,12 +24,15 @@ FOLDER = 2**30
 """Bytes of its temporary folder."""
 LIMITS = {"CPU": SECONDS, "AS": 16 * 2**30, "FSIZE": FOLDER, "CORE": 0, "NOFILE": 1024, "NPROC": 4096}
 """Limits of the process: ``AS`` are bytes of address space, ``NPROC`` threads (they do not hold root)."""
+PROCESSORS = Path("/proc/cpuinfo")
 PROCESS = {
+    str(PROCESSORS): re.sub(rb"cpu MHz.*\n", b"", PROCESSORS.read_bytes() if PROCESSORS.exists() else b""),
     "/proc/self/statm": b"100000 50000 10000 1 0 50000 0\n",
     "/proc/self/maps": b"000000000000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n",
 }
-"""Stand-ins for what the kernel tells of a process, the same in every sandbox: CatBoost reads its memory in use, the C
-library the place of its stack, and threadpoolctl its libraries, of which there are none to see."""
+"""Stand-ins for what the kernel tells, the same in every sandbox: PyTorch reads the kind of the processors (their
+speed, which depends on the load, is left out), CatBoost its memory in use, the C library the place of its stack, and
+threadpoolctl its libraries, of which there are none to see."""
 SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/alternatives"),
     *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system"),

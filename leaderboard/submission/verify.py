@@ -84,7 +84,7 @@ class Rerun:
 
 def newest(submissions: Path, method: str) -> Path:
     """Return the folder of a method's last version by name that is not superseded. Raises UserError."""
-    versions = sorted(path.parent for path in submissions.glob(f"{method}/*/submission.yml"))
+    versions = sorted(path.parent for path in submissions.glob("*/*/submission.yml") if path.parts[-3] == method)
     if not versions:
         raise did_you_mean("submission", method, sorted(path.name for path in submissions.glob("*") if path.is_dir()))
     current = [path for path in versions if open_folder(path).description.superseded_by is None]

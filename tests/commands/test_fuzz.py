@@ -17,8 +17,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
 from leaderboard.__main__ import churn_app
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "60"))
@@ -165,3 +167,25 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
           f"{longest[0]:.0f} s at most: {str(longest[1])[:200]}; {len(wrong)} wrong")  # fmt: skip
     assert cases > 0
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["verify", ""], "unknown submission"),
+        (["verify", "/dev/null"], "unknown submission"),
+        (["plan", "--canonical-seed", "1-1000000"], "seeds '1-1000000,': at most 10,000 are possible"),
+        (["plan", "--seeds", "4000000000"], "at most 10,000 are possible"),
+        (["plan", "--dataset", "x" * 10_000], "unknown dataset"),
+        (["plan", "--method", "bagging:k=999999999999"], ""),
+        (["export", "good.csv"], "good.csv is a file: name a folder"),
+        (["score", "utf8.parquet", "utf8.parquet"], ""),
+        (["plan", "--dataset", "huge.toml"], ""),
+    ],
+)
+def test_odd_words_and_files_are_refused_in_a_sentence(line, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files(tmp_path)
+    done = CliRunner().invoke(churn_app(), line)
+    assert done.exit_code == 2 or isinstance(done.exception, UserError), done.output
+    assert message in f"{done.output}{done.exception}"

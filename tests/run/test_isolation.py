@@ -55,7 +55,7 @@ def write(write_method: Callable[[str, str, str], Path]) -> Write:
     return partial(write_method, "mine", METHOD)
 
 
-@pytest.mark.parametrize("name", ["linear", pytest.param("twin", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["linear", *(pytest.param(name, marks=pytest.mark.slow) for name in ("twin", "gin"))])
 def test_predictions_are_those_of_the_harness(name):
     problem = synthetic("classification")
     sample, _ = sample_for(problem, "halves", 4)
