@@ -35,13 +35,13 @@ def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
 
 @pytest.mark.slow
 def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> None:
-    alone = filled(["twin"], [1, 2, 3, 4, 5], jobs=1)["Twin-bootstrap λ=300"]
-    beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 3, 4, 5], jobs=2)["Twin-bootstrap λ=300"]
+    alone = filled(["twin"], [1, 2, 4], jobs=1)["Twin-bootstrap λ=300"]
+    beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 4], jobs=2)["Twin-bootstrap λ=300"]
     fewer = filled(["twin"], [4, 2], jobs=2)["Twin-bootstrap λ=300"]
     for evalset in ("id", "ood"):
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
-        assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
+        assert np.array_equal(values[[1, 2]], fewer.predictions[evalset].values)
 
 
 def test_no_fit_is_charged_for_imports_and_compilation() -> None:
