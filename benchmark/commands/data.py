@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import MANY_ROWS, DatasetSpec, as_written, dataset_names, expand, load_spec
+from benchmark.data.spec import MANY_ROWS, SAMPLED, DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:  # it imports RDKit, which takes a moment
@@ -213,7 +213,11 @@ def new_dataset(
         str, typer.Option(help="Text columns, separated by commas, of which each distinct text becomes a feature.")
     ] = "",
     sample: Annotated[
-        str, typer.Option(help="Rows that methods are compared on, at random, or all.", show_default=f"{MANY_ROWS:,}")
+        str,
+        typer.Option(
+            help="Rows that methods are compared on, at random, or all.",
+            show_default=f"{SAMPLED:,} of more than {MANY_ROWS:,}",
+        ),
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
     to: Annotated[

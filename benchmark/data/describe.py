@@ -20,7 +20,7 @@ from benchmark.data import features, readers
 from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.spec import MANY_ROWS
+from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
 from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, related, spelled
 from benchmark.errors import UserError, did_you_mean
@@ -158,13 +158,13 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         if not given.log10:
             notes += _doubts_of_numbers(target.numbers, given.target)
     notes += _mixed_units(table, columns, {given.target, smiles})
-    sample = {} if given.sample == "all" else {"sample": int(given.sample or MANY_ROWS)}
-    if len(table) <= sample.get("sample", len(table)):
+    sample = {"sample": int(given.sample) if given.sample.isdecimal() else SAMPLED}
+    if given.sample == "all" or len(table) <= (sample["sample"] if given.sample else MANY_ROWS):
         sample = {}
     elif not given.sample:
         notes.append(
-            f"methods are compared on a random sample of {MANY_ROWS:,} of {len(table):,} rows, as their time grows "
-            "with the rows, of some with the square (--sample N, or all)"
+            f"methods are compared on a random sample of {SAMPLED:,} of {len(table):,} rows, as their time grows with "
+            "the rows, of some with the square (--sample N, or all)"
         )
     categorical = [[name, *categories(table, name, file.name)] for name in given.one_hot]
     fields = {

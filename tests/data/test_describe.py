@@ -345,7 +345,8 @@ def test_a_misspelt_choice_is_answered_with_the_nearest(tmp_path, option, given)
 
 
 def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmark.data.describe.MANY_ROWS", 20)
+    monkeypatch.setattr("benchmark.data.describe.MANY_ROWS", 30)
+    monkeypatch.setattr("benchmark.data.describe.SAMPLED", 20)
     whole = load_rows(dataset(csv(tmp_path, ["0", "1"]), sample="all"))
     assert len(whole.used) == 36
     spec = dataset(tmp_path / "assay.csv")
