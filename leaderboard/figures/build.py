@@ -1,11 +1,11 @@
 """All figures of the site, drawn from results."""
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 
 from joblib import hash
+from pydantic import TypeAdapter
 
 from benchmark.files import named, program
 from benchmark.measure.catalogue import ORDER
@@ -24,12 +24,13 @@ from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
+DRAWN: TypeAdapter[Figure | None] = TypeAdapter(Figure | None)
 
 
 def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
     """Return the figures in order, taken from the cache or drawn by other processes, which start at once."""
     contents = made(Job(_name(drawing), _drawn, (drawing,)) for drawing in drawings)
-    return (figure for content in contents if (figure := pickle.loads(content)) is not None)
+    return (figure for content in contents if (figure := DRAWN.validate_json(content)) is not None)
 
 
 def draw(drawing: Drawing) -> Figure | None:
@@ -39,7 +40,7 @@ def draw(drawing: Drawing) -> Figure | None:
 
 
 def _drawn(drawing: Drawing) -> bytes:
-    return pickle.dumps(draw(drawing))
+    return DRAWN.dump_json(draw(drawing))
 
 
 def _name(drawing: Drawing) -> str:
@@ -51,7 +52,7 @@ def _name(drawing: Drawing) -> str:
             program("benchmark", "leaderboard"),
             hash(drawing.given),
         ],
-        ".pickle",
+        ".json",
     )
 
 

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ConfigDict, with_config
 
+
+@with_config(ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"))
 @dataclass(frozen=True)
 class Figure:
     """A figure, ready to be written to ``key``.svg and ``key``.pdf.

@@ -1,7 +1,7 @@
 """The data of the view of one molecule: its nearest training rows, and those that its flips depend on."""
 
 import hashlib
-import pickle
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,16 +64,17 @@ def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray
     from rdkit import rdBase  # what reads results starts without it
 
     texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
-    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".pickle")
+    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".json")
     (content,) = made([Job(name, _nearest, (rows, tests))])
-    order, values = pickle.loads(content)
+    order, values = map(np.array, json.loads(content))
     return order, values
 
 
 def _nearest(rows: np.ndarray, tests: np.ndarray) -> bytes:
     similarity = similarities(tests.tolist(), rows.tolist())
     order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEAREST]
-    return pickle.dumps((order, np.take_along_axis(similarity, order, axis=1).round(2)))
+    values = np.take_along_axis(similarity, order, axis=1).round(2)
+    return json.dumps([order.tolist(), values.tolist()]).encode()
 
 
 def _similarity(molecules: Molecules | None, test: str, row: str) -> float | None:

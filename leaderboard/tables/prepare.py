@@ -3,19 +3,23 @@
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """
 
-import pickle
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+
+from pydantic import TypeAdapter
 
 from benchmark.files import named, program
 from benchmark.measure.intervals import IntervalKind
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.boards import board
-from leaderboard.tables.builders.scorecard import card
-from leaderboard.tables.influences import influences
+from leaderboard.tables.boards import Board, board
+from leaderboard.tables.builders.scorecard import Card, card
+from leaderboard.tables.influences import Influences, influences
 
 Kinds = Sequence[IntervalKind]
+COMPUTED = TypeAdapter(tuple[list[Board], Card, Influences])
+"""What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
 
 
 def prepare(results: Results, kind: IntervalKind) -> None:
@@ -27,12 +31,14 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (_bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        dataset.computed.update(pickle.loads(content))
+        known, scorecard, influence = COMPUTED.validate_python(json.loads(content))
+        dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
+        dataset.computed.update({("card", kind): scorecard, "influences": influence})
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
     cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-    return named("boards", [program("benchmark", "leaderboard"), kinds, dataset.name, dataset.notes, cells], ".pickle")
+    return named("boards", [program("benchmark", "leaderboard"), kinds, dataset.name, dataset.notes, cells], ".json")
 
 
 def _bare(dataset: Dataset) -> Dataset:
@@ -42,10 +48,5 @@ def _bare(dataset: Dataset) -> Dataset:
 
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
-    """Return what is kept in ``dataset.computed`` once all of it has been asked for."""
-    for kind in kinds:
-        for evalset in dataset.evalsets:
-            board(dataset, evalset, kind)
-    card(dataset, kinds[0])
-    influences(dataset)
-    return pickle.dumps(dataset.computed)
+    known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
+    return json.dumps(COMPUTED.dump_python((known, card(dataset, kinds[0]), influences(dataset)))).encode()

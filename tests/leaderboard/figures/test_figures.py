@@ -193,7 +193,7 @@ def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was
     results = Results(results.datasets[2:])
     first = list(drawn(of_results(results)))
     assert digests(first) == digests(build(results))
-    kept = sorted(tmp_path.glob("site/figure-*.pickle"))
+    kept = sorted(tmp_path.glob("site/figure-*.json"))
     assert len(kept) == len(first)
     kept[0].write_bytes(kept[0].read_bytes()[:-20])
     drawn_again = []
