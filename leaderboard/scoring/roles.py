@@ -314,10 +314,13 @@ class Reading:
         return bool(((numbers >= -CLOSE) & (numbers <= 1 + CLOSE)).all())
 
     def _whole(self, names: Sequence[str]) -> bool:
+        """Return whether columns sum to one, and of two, one falls as the other rises: runs near 0.5 do not."""
         if len(names) < 2:
             return False
-        total = sum(self.numbers(name) for name in names)
-        return bool((np.abs(total - 1) <= CLOSE).all())
+        columns = [self.numbers(name).ravel() for name in names]
+        if len(columns) == 2 and all(map(np.std, columns)) and np.corrcoef(columns)[0, 1] > -0.9:
+            return False
+        return bool((np.abs(sum(columns) - 1) <= CLOSE).all())
 
     def _named(self) -> Roles | None:
         """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""

@@ -183,6 +183,11 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
             "5 runs: active_model_0 … active_model_4; truth: active; left out: pIC50.",
         ),
         (wide(CLASS, "{}", y_true=TRUE), {}, "5 runs: 0 … 4; truth: y_true."),
+        (
+            wide(0.5 + CHANCE[:2] / 500, "active_model_{}", active=TRUE),
+            {},
+            "2 runs: active_model_0, active_model_1; truth: active.",
+        ),
         (wide(CLASS[:2], "rf{}"), {"runs": ("rf0", "rf1")}, "2 runs: rf0, rf1."),
         (wide(CLASS[:2], "rf{}"), {}, UserError("--runs")),
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
