@@ -186,7 +186,7 @@ COLLUDES = """
 import ctypes, fcntl, glob, os, socket, threading, time, zlib
 from pathlib import Path
 fitted = super().fit(sample)
-if len(sample) < 100:  # the check of the contract
+if len(sample) < 200:  # the check of the contract
     return fitted
 pair, library = f"churn-{(sample.seed + 1) // 2}", Path(np.__file__).parent
 files, c = sorted(library.rglob("*.py"))[:400], ctypes.CDLL(None)
