@@ -237,7 +237,7 @@ class Reading:
 
     def ask(self, names: Iterable[str], why: str, option: str) -> UserError:
         """Return the error for columns that can be read in several ways."""
-        shown = [repr(name) for name in names]
+        shown = [repr(str(name)) for name in names]
         listed = ", ".join([*shown[:6], "…"] if len(shown) > 6 else shown)
         return UserError(f"{self.table.name}: {listed}: {why}; say which with {option}")
 
@@ -450,7 +450,7 @@ class Reading:
             )
         np.fill_diagonal(r, -1)
         unrelated = names[r.max(axis=1) < max(0.2, 2 / np.sqrt(values.shape[1]))]
-        if len(unrelated):
+        if len(unrelated) and len(r) > 2:  # of two weak models, neither is the odd one
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
 
     def _truth(self, chosen: Roles) -> str:
