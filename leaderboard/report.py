@@ -10,7 +10,9 @@ from benchmark.data.spec import load_spec
 from benchmark.files import save
 from benchmark.types import REFERENCE
 from leaderboard import my_data, predict
+from leaderboard.figures.build import draw
 from leaderboard.figures.contrast import CLASSES
+from leaderboard.figures.figure import Drawing
 from leaderboard.figures.pareto import pareto
 from leaderboard.figures.style import styles
 from leaderboard.read.results import Dataset, Results
@@ -45,7 +47,7 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
             values |= my_data.listed(flips, names, drawn) | {"beside": beside.name}
     titles = [entry.title for entry in dataset.entries]
     reference = next((entry.title for entry in dataset.entries if entry.method == REFERENCE), titles[0])
-    figure = pareto(board(dataset, "id", "both"), "", styles(titles, reference), reference)
+    figure = draw(Drawing(pareto, (board(dataset, "id", "both"), "", styles(titles, reference), reference)))
     health = of_table(examine(load_spec(dataset.name), cell.key.canonical_seed))
     page = my_data.place(cell, "report.html")
     more = {"figure": figure, "health": health, "date": date.today().isoformat(), "to_html": to_html}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.measure.catalogue import KEPT, ORDER
-from benchmark.measure.intervals import Estimate
+from benchmark.measure.intervals import Estimate, described
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
@@ -63,7 +63,8 @@ def pareto(board: Board, unit: str, styles: Mapping[str, Style], reference: str)
             points.append(Point(row.title, quality, churn, bool(row.marks)))
     title = f"{'MAE and 1 − ICC' if regression else 'Matched accuracy and matched churn'}, {board.title}"
     about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
-    return _plot(points, [board], reference, scale, styles, "ID test", HOLLOW, **about)
+    bars = described(board.kind, board.sampling).partition(";")[0].partition(":")[0]
+    return _plot(points, [board], reference, scale, styles, f"ID test. Bars: {bars}.", HOLLOW, **about)
 
 
 def overall(
@@ -79,7 +80,7 @@ def overall(
         quality, churn = row.estimates.get("delta_matched_accuracy"), row.estimates.get("delta_matched_churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.unranked) or not row.keeps))
-    over = f"Mean over {over}, ID test"
+    over = f"Mean over {over}, ID test. {INTERVALS}"
     title = "Matched accuracy and matched churn against ERM"
     return _plot(points, boards, reference, DIFFERENCE, styles, over, LOSING, key="pareto", title=title)
 
@@ -94,7 +95,7 @@ def _plot(
     hollow: str,
     **about: str,
 ) -> Figure | None:
-    """Draw ``points``; the caption says ``over`` what and what is ``hollow``; ``about`` is the rest for ``finish``."""
+    """Draw ``points``; the caption begins with ``over`` and says what is ``hollow``; ``finish`` gets ``about``."""
     if len(points) < 2:
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
@@ -128,7 +129,7 @@ def _plot(
 
     return finish(
         on,
-        caption=f"{over}. {INTERVALS} {FRONT} {hollow}{left_out}",
+        caption=f"{over} {FRONT} {hollow}{left_out}",
         alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
         f"On the Pareto front: {', '.join(numbers(p) for p in best)}.",
         **about,
