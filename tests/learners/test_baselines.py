@@ -260,9 +260,7 @@ def test_a_class_that_a_bootstrap_lacks_has_probability_zero(predicted, text):
     assert (values[0, :, 2] == 0).all()
 
 
-@pytest.mark.parametrize(
-    "text", ["svm", "multi_kernel", "lightgbm", "random_forest:trees=20", "gaussian_process", "linear"]
-)
+@pytest.mark.parametrize("text", ["svm", "multi_kernel", "random_forest:trees=20", "gaussian_process", "linear"])
 @pytest.mark.parametrize("rare", [0, 1, 2, 3])
 def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(predicted, text, rare):
     problem = synthetic("classification")

@@ -27,7 +27,8 @@ from benchmark.study.training import TrainingContext
 from leaderboard import site
 from leaderboard.read.stored import read
 
-FOLDER, START = Path(sys.argv[1]), Path(f"{sys.argv[1]}.start")
+FOLDER = Path(sys.argv[1] if __name__ == "__main__" else "")  # tests that collect doctests import this
+START = Path(f"{FOLDER}.start")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 METHODS, SEEDS = ("random_forest:trees=2", "erm"), (1, 2, 3)
 GREEDY = """

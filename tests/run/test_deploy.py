@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
+from mlflow.utils.file_utils import local_file_uri_to_path
 
 from benchmark.data.inputs import Featuriser, inputs_of
 from benchmark.data.rows import load_rows
@@ -160,7 +161,7 @@ def test_a_model_loads_and_answers_without_the_checkout_and_with_no_other_packag
     log(cell)
     store = tracking.Store()
     logged = store.client.get_logged_model(models.find(store, record.run_id))
-    folder = Path(logged.artifact_location.removeprefix("file://"))
+    folder = Path(local_file_uri_to_path(logged.artifact_location))
     lines = (folder / "requirements.txt").read_text().split()
     named = {line.partition("==")[0].lower() for line in lines}
     assert all("==" in line for line in lines)
@@ -304,7 +305,7 @@ def test_a_model_has_the_code_of_the_users_method_in_it(write_method):
     assert log(cell)[0] == 0
     store = tracking.Store()
     logged = store.client.get_logged_model(models.find(store, record.run_id))
-    place = Path(logged.artifact_location.removeprefix("file://"))
+    place = Path(local_file_uri_to_path(logged.artifact_location))
     assert "cloudpickle" in (place / "requirements.txt").read_text()
     script = (
         "import sys, mlflow.pyfunc, pandas\n"
