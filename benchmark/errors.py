@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 
+MANY = 100
+"""Names that are too many to list: of datasets."""
+
+
 class UserError(Exception):
     """A mistake the user can fix. The command line prints it without a traceback and exits with 2."""
 
@@ -12,5 +16,10 @@ def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
     """Return the error for an unknown ``name``, suggesting the closest choices, or listing all if none is close."""
     folded = {text.lower(): text for text in reversed(choices)}
     near = [folded[text] for text in get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(choices) or 'none'}"
+    if near:
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
+    elif len(choices) > MANY:
+        hint = f"churn list shows the {len(choices)} that are known, and churn new-dataset makes one of a table"
+    else:
+        hint = f"known: {', '.join(choices) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

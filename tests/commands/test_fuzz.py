@@ -176,7 +176,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["verify", "/dev/null"], "unknown submission"),
         (["plan", "--canonical-seed", "1-1000000"], "seeds '1-1000000,': at most 10,000 are possible"),
         (["plan", "--seeds", "4000000000"], "at most 10,000 are possible"),
-        (["plan", "--dataset", "x" * 10_000], "unknown dataset"),
+        (["plan", "--dataset", "x" * 10_000], "churn list shows the"),
         (["plan", "--method", "bagging:k=999999999999"], ""),
         (["export", "good.csv"], "good.csv is a file: name a folder"),
         (["score", "utf8.parquet", "utf8.parquet"], ""),
