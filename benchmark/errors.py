@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-
 MANY = 100
 """Names that are too many to list: of datasets."""
 

@@ -36,6 +36,8 @@ from leaderboard.write.formats import literal
 DOMAIN = 0.05
 """Share of the training molecules that would count as outside the domain themselves."""
 FOLDS = 5
+TOGETHER = 500
+"""Molecules whose features a process computes at a time."""
 ENOUGH = 2000
 """Training molecules that are compared with all others to find the similarity at which the domain ends."""
 
@@ -97,7 +99,13 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     rows = load_rows(spec)
     pool = split_rows(spec, rows, plan.key.canonical_seed).train
     everything, reads = np.arange(len(rows.used)), plan.method.base.reads
-    inputs, of_all, reasons = _both(*(Featuriser.of(spec, rows, index, reads)(table) for index in (pool, everything)))
+    featurisers = [Featuriser.of(spec, rows, index, reads) for index in (pool, everything)]
+    parts = max(1, len(table) // TOGETHER) if reads == "numbers" else 1  # SMILES are as wide as the longest of a table
+    workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
+    index = np.array_split(np.arange(len(table)), parts)
+    read_rows = workers(delayed(featurisers[0].read)(table.iloc[some]) for some in index)
+    features = [np.concatenate(part) for part in zip(*read_rows, strict=True)]
+    inputs, of_all, reasons = _both(*(featuriser.scale(*features) for featuriser in featurisers))
     tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
     values = _each(plan, [(whole(plan), "update", 1, of_all), *tasks], jobs, done)
     return Answers(values[0], np.stack(values[1:]), reasons)

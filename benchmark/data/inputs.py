@@ -78,6 +78,12 @@ class Featuriser:
 
         A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column.
         """
+        return self.scale(*self.read(table))
+
+    def read(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the features (G, D) of the rows that can be read, before they are standardised, their SMILES (G,),
+        and for all rows (T,) why not. Raises UserError for a missing column.
+        """
         wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
         if missing := [name for name in wanted if name not in table.columns]:
             raise UserError(f"the table has no column {missing[0]!r}: expected {', '.join(wanted)}")
@@ -105,16 +111,23 @@ class Featuriser:
             texts[name] = [text if isinstance(text, str) else "" for text in table[name]]
         good = np.flatnonzero(reasons == "")
         if len(good) == 0:
-            return Inputs(np.empty((0, int(self.keep.sum())), dtype=np.float32), np.empty(0, dtype=str)), reasons
+            return np.empty((0, len(self.keep)), dtype=np.float32), np.empty(0, dtype=str), reasons
         raw = pd.DataFrame(texts).iloc[good]
         x, _ = featurise([m for i in good if (m := molecules[i])], raw, DatasetSpec(**self.fields))
-        x = self._standardised(x)
+        return x, raw[SMILES].to_numpy(dtype=str) if SMILES in raw else np.full(len(raw), ""), reasons
+
+    def scale(self, x: np.ndarray, smiles: np.ndarray, reasons: np.ndarray) -> tuple[Inputs, np.ndarray]:
+        """Return what ``read`` returned, standardised as the features of the training pool."""
+        x, reasons = self._standardised(x), reasons.copy()
         far = ~np.isfinite(x).all(axis=1)
-        reasons[good[far]] = "a feature is too far from those of the training pool for single precision"
-        smiles = raw[SMILES].to_numpy(dtype=str) if SMILES in raw else np.full(len(raw), "")
+        reasons[np.flatnonzero(reasons == "")[far]] = (
+            "a feature is too far from those of the training pool for single precision"
+        )
         return Inputs(x[~far], smiles[~far]), reasons
 
     def _standardised(self, x: np.ndarray) -> np.ndarray:
+        if len(x) == 0:
+            return np.empty((0, int(self.keep.sum())), dtype=np.float32)
         if self.scaler is None:
             kept = x if self.keep.all() else x[:, self.keep]  # SMILES are as wide as the longest of a table
             return kept.astype(np.float32)
