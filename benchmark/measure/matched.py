@@ -110,9 +110,10 @@ def one_minus_icc(p: Predictions) -> np.ndarray:
     examples, ICC = 2 s_ab / (s_aa + s_bb + (m_a − m_b)² − (s_aa + s_bb − 2 s_ab) / T); nan for equal constants.
     """
     values = p.values[..., 0] / max(float(np.abs(p.values).max()), np.finfo(np.float64).tiny)
-    covariance, t = np.atleast_2d(np.cov(values)), values.shape[1]
+    t = values.shape[1]
     if t < 2:
         return np.full((len(values), len(values)), np.nan)
+    covariance = np.atleast_2d(np.cov(values))
     each = np.add.outer(np.diag(covariance), np.diag(covariance))
     distance = np.square(np.subtract.outer(values.mean(axis=1), values.mean(axis=1)))
     whole = each + distance - (each - 2 * covariance) / t

@@ -188,6 +188,10 @@ def test_one_less_icc_is_that_of_an_analysis_of_variance_in_any_unit_and_shrinki
     assert c.ONE_MINUS_ICC.of_runs(constants)[0, 2] == pytest.approx(1)
 
 
+def test_one_example_has_no_correlation():
+    assert np.isnan(c.ONE_MINUS_ICC.of_runs(of_values(np.array([[1.0], [2.0]])))).all()
+
+
 def test_of_independent_predictions_all_variance_is_retraining():
     p = of_values(np.random.default_rng(5).normal(size=(2, 100_000)))
     assert c.ONE_MINUS_ICC.mean(p) == pytest.approx(1, abs=0.01)
