@@ -226,10 +226,11 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
     """Train what is missing of the grids of a file, one dataset after another; return the exit code."""
     from benchmark.run.grids import read
 
-    failed = 0
-    for part in read(path, block):
+    failed, (blocks, published) = 0, read(path, block)
+    for part in blocks:
         for grids in part.grids():
-            tally = _train(_planned(grids, None, device), False, jobs)
+            cells = [cell for cell in _planned(grids, None, device) if cell.key.digest not in published]
+            tally = _train(cells, False, jobs)
             if tally.trouble:
                 raise UserError(tally.trouble)
             failed += len(tally.failed) + len(tally.unrecorded)
@@ -394,7 +395,7 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
     from benchmark.run.plan import costs
 
     table = _table("block", *COSTS)
-    for part in read(path, block):
+    for part in read(path, block).blocks:
         rows = [cost for grids in part.grids() for cost in costs(_planned(grids, None, device))]
         table.add_row(part.name, *_added(rows))
     console.print(table)

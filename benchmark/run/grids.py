@@ -1,9 +1,11 @@
 """Files of grids: blocks of pipelines on datasets, in the order in which they are worth their cost."""
 
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -11,7 +13,7 @@ from benchmark.data.spec import as_written, expand
 from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import settings_of
 from benchmark.settings import parse_seeds, parse_splits
-from benchmark.store.cell import Grid
+from benchmark.store.cell import Grid, decode_key
 from benchmark.types import Sampling, Task, Tune
 
 
@@ -31,7 +33,7 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     tune: list[Tune] = Field([""], min_length=1)
     sampling: Sampling = "halves"
     canonical_seed: str = "99"
-    seeds: str = "20"
+    seeds: str = "10"
 
     def grids(self) -> Iterator[list[Grid]]:
         """Yield the grids of each dataset with each kind of features: one problem is in memory at a time."""
@@ -50,11 +52,19 @@ class Block(BaseModel, frozen=True, extra="forbid"):
             ]
 
 
-def read(path: Path, only: str = "") -> list[Block]:
-    """Return the blocks of a file, or the one called ``only``. Raises UserError for an invalid file."""
+class Grids(NamedTuple):
+    """A file of grids: its blocks, and the digests of the cells that are published already."""
+
+    blocks: list[Block]
+    published: frozenset[str]
+
+
+def read(path: Path, only: str = "") -> Grids:
+    """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for an invalid file."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         blocks = [Block.model_validate(block) for block in content.pop("block", [])]
+        done = _published(path.parent / content.pop("published")) if "published" in content else frozenset()
         if content or not blocks:
             raise UserError(f"{path}: expected tables [[block]] and nothing else, found {', '.join(content) or 'none'}")
     except (OSError, ValueError) as error:
@@ -65,4 +75,11 @@ def read(path: Path, only: str = "") -> list[Block]:
         raise UserError(f"{path}: not a file of grids: {reason}") from error
     if only and only not in [block.name for block in blocks]:
         raise did_you_mean(f"block of {path}:", only, [block.name for block in blocks])
-    return [block for block in blocks if only in ("", block.name)]
+    return Grids([block for block in blocks if only in ("", block.name)], done)
+
+
+def _published(folder: Path) -> frozenset[str]:
+    """Return the digests of the cells in a folder of published results, which may not exist yet."""
+    path = folder / "manifest.json"
+    heads = json.loads(path.read_bytes())["cells"] if path.is_file() else []
+    return frozenset(decode_key(head["key"]).digest for head in heads)

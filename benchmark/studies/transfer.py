@@ -25,7 +25,7 @@ TOLERANCE = {"classification": 0.005, "regression": 0.01}
 @dataclass(frozen=True)
 class Transfer(GridStudy):
     dataset: str = "pipelines"
-    seeds: str = "20"
+    seeds: str = "10"
     sampling: Sampling = "halves"
     method: str = "svm"
     """A learner or a remedy with a grid."""

@@ -33,14 +33,14 @@ learner = ["", "svm"]
 tune = ["", "best"]
 sampling = "paper"
 """
-    one, two = read(written(tmp_path, text))
+    one, two = read(written(tmp_path, text)).blocks
     bits = [Grid(["erm", "svm"], [name], [99], [1, 2], "halves") for name in ("glass", "dili", "esol")]
     assert [*one.grids()] == [[grid] for grid in [*bits, *(bits[i]._replace(features="atom_pairs.64") for i in (1, 2))]]
-    plain = Grid(["erm"], ["esol"], [99], [*range(1, 21)], "paper")
+    plain = Grid(["erm"], ["esol"], [99], [*range(1, 11)], "paper")
     assert [*two.grids()] == [
         [plain._replace(learner=learner, tune=tune) for learner in ("", "svm") for tune in ("", "best")]
     ]
-    assert read(tmp_path / "grids.toml", "two") == [two]
+    assert read(tmp_path / "grids.toml", "two").blocks == [two]
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
 
 def test_the_grids_of_the_board_are_of_known_datasets() -> None:
     pytest.importorskip("lightgbm")
-    blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml")
+    blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml").blocks
     grids = [grid for block in blocks for grids in block.grids() for grid in grids]
     assert len({dataset for grid in grids for dataset in grid.datasets}) == 68
 
 
 def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> None:
     text = "[[block]]\nname = 'a'\nmethod = 'mlp,twin'\ndataset = 'esol'\nsettings = true"
-    ((grid,),) = read(written(tmp_path, text))[0].grids()
+    ((grid,),) = read(written(tmp_path, text)).blocks[0].grids()
     assert grid.methods[:2] == ["mlp:epochs=3", "mlp:epochs=5"]
     assert grid.methods[-5:] == ["mlp", "twin:lam=10.0", "twin", "twin:lam=1.0", "twin:lam=0.3"]
