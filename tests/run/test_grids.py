@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.data.spec import as_written
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
+from benchmark.registry import make_method
 from benchmark.run.grids import read
 from benchmark.store.cell import Grid
 
@@ -60,11 +62,15 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
     assert message in str(caught.value)
 
 
-def test_the_grids_of_the_board_are_of_known_datasets() -> None:
-    pytest.importorskip("lightgbm")
+def test_the_grids_of_the_board_are_of_known_datasets_and_of_pipelines_that_can_be_trained() -> None:
+    for module in ("lightgbm", "xgboost", "catboost"):
+        pytest.importorskip(module)
     blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml").blocks
     grids = [grid for block in blocks for grids in block.grids() for grid in grids]
     assert len({dataset for grid in grids for dataset in grid.datasets}) == 68
+    rows = {(text, as_written(*g.datasets).task, g.learner, g.features, g.tune) for g in grids for text in g.methods}
+    for text, task, learner, features, tune in rows:
+        make_method(text, task, learner=learner, features=features, tune=tune, sampling="halves")
 
 
 def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> None:
