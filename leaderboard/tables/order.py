@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,8 @@ LIMIT: Mapping[Task, float] = {"classification": 0.01, "regression": 0.02}
 """Loss of matched accuracy, or increase in MAE as a share of ERM's, that a method with a place is shown not to have."""
 FAMILIES = 5
 """Number of families below which a mean over datasets has no interval over families."""
+REHEARSED = 8
+"""Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
 RULE = (
     "Methods are in the order of matched churn (regression: 1 − ICC). A method has a place if its difference from ERM "
@@ -252,19 +255,59 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     (D, M) their differences from ERM in what a place asks for, 0 for ERM; both are taken anew from each resample, as
     ``keeps`` and ``order`` do.
     """
-    from scipy.special import stdtrit
-
-    families = np.array(units(block))
-    names = dict.fromkeys(families.tolist())
-    values, changes = (np.array([v[families == name].mean(axis=0) for name in names]) for v in (values, changes))
-    n, task = len(names), block[0].task
+    values, changes = of_families(block, values, changes)
+    n = len(values)
     resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
-    drawn = np.vstack([np.ones((1, n)), resamples]) / n  # the first are the families themselves
-    mean = drawn @ changes
-    error = np.sqrt(np.maximum(drawn @ np.square(changes) - np.square(mean), 0) / (n - 1))
-    worst = KEPT[task].better * mean - float(stdtrit(n - 1, 0.975)) * error
-    kept = worst > -LIMIT[task]
-    places = np.where(kept, drawn @ values, np.inf).argsort(axis=1, kind="stable")[:, :first]
+    drawn = np.vstack([np.ones((1, n)), resamples])  # the first are the families themselves
+    places = _ordered(values, changes, drawn, block[0].task).argsort(axis=1, kind="stable")[:, :first]
     ordered = (places == places[0]).all(axis=1)
     same = (np.sort(places, axis=1) == np.sort(places[0])).all(axis=1)
     return float(same[1:].mean()), float(ordered[1:].mean())
+
+
+class Rehearsal(NamedTuple):
+    """An order that is chosen on two thirds of the families and tested on the others, again and again.
+
+    ``stays`` is the share of draws in which no method with a place comes before the first on the others, and ``chosen``
+    and ``tested`` are the mean lead of the first over the second on the two thirds and on the others.
+    """
+
+    stays: float
+    chosen: float
+    tested: float
+
+
+def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray, draws: int = 200) -> Rehearsal | None:
+    """Choose the order of ``stability`` on random two thirds of the families, and test it on the others.
+
+    Returns None if only one method has a place, wherever the order is chosen.
+    """
+    values, changes = of_families(block, values, changes)
+    n = len(values)
+    chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (draws, 1)), axis=1)
+    before = _ordered(values, changes, chosen.astype(float), block[0].task)
+    after = np.where(np.isinf(before), np.inf, ~chosen @ values / (~chosen).sum(axis=1, keepdims=True))
+    pairs = before.argsort(axis=1, kind="stable")[:, :2]
+    leads = [np.take_along_axis(each, pairs, axis=1) for each in (before, after)]
+    stays = leads[1][:, 0] <= after.min(axis=1)
+    of_two = np.isfinite(leads[0][:, 1])  # in the others only one method has a place
+    if not of_two.any():
+        return None
+    return Rehearsal(float(stays.mean()), *(float(np.diff(lead[of_two]).mean()) for lead in leads))
+
+
+def of_families(block: Sequence[Dataset], *of_datasets: np.ndarray) -> list[np.ndarray]:
+    """Return the means (F, M) over the datasets of each family, of arrays (D, M)."""
+    names = np.array(units(block))
+    return [np.array([v[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())]) for v in of_datasets]
+
+
+def _ordered(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:
+    """Return what methods go by (B, M), where families count ``drawn`` (B, F) times; inf for those without a place."""
+    from scipy.special import stdtrit
+
+    n = drawn.sum(axis=1, keepdims=True)
+    mean = drawn @ changes / n
+    error = np.sqrt(np.maximum(drawn @ np.square(changes) / n - np.square(mean), 0) / (n - 1))
+    worst = KEPT[task].better * mean - stdtrit(n - 1, 0.975) * error
+    return np.where(worst > -LIMIT[task], drawn @ values / n, np.inf)

@@ -18,12 +18,15 @@ from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
 from leaderboard.tables.order import (
     FAMILIES,
+    REHEARSED,
+    Rehearsal,
     Resolution,
     keeps,
     lacking,
     mean_of,
     order,
     over_what,
+    rehearsal,
     resolution,
     resolution_elsewhere,
     stability,
@@ -154,6 +157,7 @@ class Summary:
     kind: IntervalKind = "runs"
     top: tuple[float, float] | None = None
     """In which share of resamples of families the first five places keep their set, and their order."""
+    rehearsed: Rehearsal | None = None
 
     @property
     def interval(self) -> str:
@@ -337,20 +341,21 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
         )
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
     in_order = _in_order(rows)
-    top = None if kind == "paper" else _stability(block, ordered, ordering.values, in_order, boards)
-    return Summary(task, group, tuple(block), left_out, in_order, ordering.ranking, kind, top)
+    summary = Summary(task, group, tuple(block), left_out, in_order, ordering.ranking, kind)
+    return summary if kind == "paper" else _tested(summary, ordered, ordering.values, boards)
 
 
-def _stability(
-    block: Sequence[Dataset], titles: Sequence[str], values: np.ndarray, rows: Sequence[SummaryRow], boards: Boards
-) -> tuple[float, float] | None:
-    """Return the ``stability`` of the first five places; None without as many, or with too few families."""
-    if sum(row.place is not None for row in rows) < 5 or len(set(units(block))) < FAMILIES:
-        return None
-    task = block[0].task
-    (column,) = (known for known in summary_columns(task, block[0].sampling) if known.key == f"delta_{KEPT[task].key}")
+def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards: Boards) -> Summary:
+    """Add the ``stability`` of the first five places and the ``rehearsal``, where there are methods and families."""
+    placed, families, block = len(summary.placed), len(set(units(summary.datasets))), summary.datasets
+    if placed < 2 or families < FAMILIES:
+        return summary
+    (column,) = (known for known in summary.columns if known.key == f"delta_{KEPT[summary.task].key}")
     each = [[_one(column, d, boards[d.name][title], boards) for title in titles] for d in block]
-    return stability(block, values, np.array([[e.value if e else 0.0 for e in changes] for changes in each]))
+    changes = np.array([[e.value if e else 0.0 for e in of_methods] for of_methods in each])
+    top = stability(block, values, changes) if placed >= 5 else None
+    rehearsed = rehearsal(block, values, changes) if families >= REHEARSED else None
+    return replace(summary, top=top, rehearsed=rehearsed)
 
 
 def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell
 from leaderboard.read import published
-from leaderboard.read.results import collect, unit_weights, units
+from leaderboard.read.results import Dataset, collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.builders import places
@@ -24,6 +24,7 @@ from leaderboard.tables.order import (
     lacking,
     mean_of,
     order,
+    rehearsal,
     resolution,
     resolution_elsewhere,
     stability,
@@ -145,6 +146,78 @@ def test_the_top_five_of_methods_far_apart_is_stable_and_of_equal_ones_is_not(ma
     first = np.sign(np.diff(values.mean(axis=0)))
     expected = np.mean(np.sign(np.diff(values[drawn].mean(axis=1))[:, 0]) == first)
     assert stability(block, values, np.zeros((20, 2)), first=1)[0] == pytest.approx(expected, abs=0.03)
+
+
+@pytest.fixture
+def families(make_cell) -> tuple[Dataset, ...]:
+    """21 families of one dataset each."""
+    return collect([make_cell("erm", predictions(d, 0.1, runs=2), dataset=f"d{d}") for d in range(21)]).headline()
+
+
+def test_the_first_of_methods_far_apart_stays_first_in_a_rehearsal_with_all_of_its_lead(families):
+    noise = 0.01 * np.random.default_rng(0).normal(size=(21, 6))
+    stays, chosen, tested = rehearsal(families, np.arange(6) + noise, np.zeros((21, 6)))
+    assert stays == 1
+    assert (chosen, tested) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.01))
+
+
+def test_the_first_of_equal_methods_stays_first_by_chance_and_loses_its_lead(families):
+    rng = np.random.default_rng(0)
+    found = np.array([rehearsal(families, rng.normal(size=(21, 4)), np.zeros((21, 4))) for _ in range(300)])
+    errors = found.std(axis=0) / np.sqrt(300)
+    stays, chosen, tested = found.mean(axis=0)
+    assert abs(stays - 1 / 4) < 4 * errors[0]
+    assert abs(tested) < 4 * errors[2]
+    normal = rng.normal(size=(100_000, 4)) / np.sqrt(14)
+    normal.sort(axis=1)
+    assert chosen == pytest.approx(np.mean(normal[:, 1] - normal[:, 0]), abs=4 * errors[1])
+
+
+def test_a_rehearsal_gives_places_by_the_rule_on_each_two_thirds(families):
+    rng = np.random.default_rng(1)
+    values, changes = rng.normal(size=(21, 5)) + np.arange(5) / 2, rng.normal(size=(21, 5)) * 0.02
+    changes[:, 1] = 0  # the reference
+    changes[:, 2] -= 0.03
+    chosen = np.random.default_rng(0).permuted(np.tile(np.arange(21) < 14, (200, 1)), axis=1)
+    stays, before, after = [], [], []
+    for mask in chosen:
+        with np.errstate(invalid="ignore"):
+            low = stats.t.interval(0.95, 13, changes[mask].mean(axis=0), stats.sem(changes[mask]))[0]
+        placed = [m for m in range(5) if m == 1 or low[m] > -0.01]
+        assert 2 not in placed
+        first, *others = sorted(placed, key=lambda m: values[mask, m].mean())
+        tested = values[~mask].mean(axis=0)
+        stays.append(all(tested[first] <= tested[m] for m in placed))
+        if others:
+            before.append(values[mask, others[0]].mean() - values[mask, first].mean())
+            after.append(tested[others[0]] - tested[first])
+    assert 0 < len(before) < 200
+    expected = np.mean(stays), np.mean(before), np.mean(after)
+    assert rehearsal(families, values, changes) == pytest.approx(expected)
+    changes -= 1
+    changes[:, 1] = 0
+    assert rehearsal(families, values, changes) is None, "only the reference keeps accuracy"
+
+
+def test_the_first_page_says_how_far_its_first_place_carries_over(make_cell):
+    rates = {"erm": 0.3, "calm": 0.05, "middle": 0.15}
+    cells = [
+        make_cell(m, predictions(10 * d + i, rate), dataset=f"d{d}")
+        for d in range(9)
+        for i, (m, rate) in enumerate(rates.items())
+    ]
+    summary = on_front(cells)
+    told = places.stable(summary)
+    assert told.startswith(
+        "Rehearsal: of 200 orders chosen on a random two thirds of the families, 100 % have the same"
+    )
+    lead = np.mean([loop(c) for c in cells if c.title == "MIDDLE"]) - np.mean(
+        [loop(c) for c in cells if c.title == "CALM"]
+    )
+    assert summary.rehearsed[1:] == (pytest.approx(lead, abs=0.01), pytest.approx(lead, abs=0.01))
+    assert told in "".join(sentences.notes(summary))
+    few = on_front(cells[:21])
+    assert (few.rehearsed, places.stable(few)) == (None, ""), "two thirds of seven families have no interval"
 
 
 def test_a_method_with_three_of_ten_retrainings_has_no_place_and_moves_no_one_elses(cells: list[Cell], make_cell):
