@@ -49,6 +49,20 @@ Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"
 T = TypeVar("T", bound=type)
 registered: dict[str, type[Part]] = {}
 """Remedies and learners by name."""
+FEATURES = {
+    "morgan:2048:2": "Morgan bits",
+    "morgan_counts:4096:2": "Morgan counts",
+    "atom_pairs:4096": "atom pairs",
+    "rdkit_descriptors": "RDKit descriptors",
+    "minimol": "MiniMol",
+    "smiles": "SMILES",
+}
+"""Short names of common features; others are called as a TOML spells them."""
+
+
+def called(features: Sequence[str]) -> str:
+    """Return features by their short names: ``atom pairs + MiniMol`` for ``("atom_pairs:4096", "minimol")``."""
+    return " + ".join(FEATURES.get(name, name.replace(":", " ")) for name in features)
 
 
 @dataclass_transform(frozen_default=True)

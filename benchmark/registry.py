@@ -21,7 +21,7 @@ from benchmark import learners, tuning
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import CHECKOUT, own_methods, package_root
 from benchmark.learners import SELECTED
-from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, registered
+from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, called, registered
 from benchmark.settings import assignments
 from benchmark.types import MLP, PAPER, REFERENCE, Sampling, Task, Tune
 
@@ -303,8 +303,8 @@ def settings_of(name: str, task: Task, sampling: Sampling = PAPER) -> list[str]:
 def title(method: Pipeline, task: Task) -> str:
     """Return the title for tables: of the method, and of learner and features where they are not the defaults."""
     parts = [method.head, *([method.other] if method.other else [])]
-    own = [name.replace(":", " ") for name in method.features if method.features != method.learner.features]
-    named = [" + ".join(own), tuning.TITLES.get(method.tune, "")]
+    own = called(method.features) if method.features != method.learner.features else ""
+    named = [own, tuning.TITLES.get(method.tune, "")]
     return " · ".join([*(_title(part, task) for part in parts), *filter(None, named)])
 
 

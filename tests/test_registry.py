@@ -198,8 +198,9 @@ def test_a_remedy_can_be_the_learner_of_another():
         ("bagging", "svm", "", "Bagging K=5 · SVM"),
         ("bagging", "knn:k=3", "", "Bagging K=5 · k-NN, k=3"),
         ("erm", "mlp:epochs=3", "", "Perceptron, epochs=3"),
-        ("erm", "", "atom_pairs.4096+rdkit_descriptors", "ERM · atom_pairs 4096 + rdkit_descriptors"),
-        ("bagging:k=2", "svm:C=3", "minimol", "Bagging K=2 · SVM, C=3.0 · minimol"),
+        ("erm", "", "atom_pairs.4096+rdkit_descriptors", "ERM · atom pairs + RDKit descriptors"),
+        ("bagging:k=2", "svm:C=3", "minimol", "Bagging K=2 · SVM, C=3.0 · MiniMol"),
+        ("erm", "", "atom_pairs.512", "ERM · atom_pairs 512"),
     ],
 )
 def test_a_title_tells_variants_learners_and_features_apart(text, learner, features, expected):

@@ -20,6 +20,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
+from leaderboard.read.pipelines import title_of
 
 GROUPS = ("own", "dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
@@ -384,7 +385,8 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
         by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
     entries = [
-        Entry(next(iter(by_split.values())).title, method, by_split) for (method, _), by_split in by_method.items()
+        Entry(title_of(next(iter(by_split.values()))), method, by_split)
+        for (method, _), by_split in by_method.items()
     ]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))

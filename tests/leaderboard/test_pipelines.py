@@ -28,10 +28,10 @@ from .conftest import noisy
 
 ROWS = {
     ("erm", "", ""): ("ERM", 1.5),
-    ("erm", "", "atom_pairs.4096"): ("ERM · atom_pairs 4096", 0.1),
+    ("erm", "", "atom_pairs.4096"): ("ERM · atom pairs", 0.1),
     ("bagging", "", ""): ("Bagging K=5", 0.9),
     ("bagging", "svm", ""): ("Bagging K=5 · SVM", 0.4),
-    ("bagging", "svm:C=10.0", "atom_pairs.4096"): ("Bagging K=5 · SVM, C=10.0 · atom_pairs 4096", 0.6),
+    ("bagging", "svm:C=10.0", "atom_pairs.4096"): ("Bagging K=5 · SVM, C=10.0 · atom pairs", 0.6),
 }
 """Method, learner and features: the title, and the noise of its predictions."""
 NAMES = [" ".join(filter(None, key)) for key in ROWS]
@@ -128,12 +128,12 @@ def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: 
     folder = site.write(results, tmp_path / "site").parent
     pages = {path.stem: path.read_text() for path in (folder / "methods").glob("*.html")}
     assert set(pages) == {
-        *("erm", "erm-atom-pairs-4096", "bagging-k-5", "bagging-k-5-svm"),
-        "bagging-k-5-svm-c-10.0-atom-pairs-4096",
+        *("erm", "erm-atom-pairs", "bagging-k-5", "bagging-k-5-svm"),
+        "bagging-k-5-svm-c-10.0-atom-pairs",
     }
     assert "<dt>Learner</dt>" not in pages["bagging-k-5"]
     assert "<dt>Learner</dt><dd><code>svm</code></dd>" in pages["bagging-k-5-svm"]
-    both = pages["bagging-k-5-svm-c-10.0-atom-pairs-4096"]
+    both = pages["bagging-k-5-svm-c-10.0-atom-pairs"]
     assert "<dt>Learner</dt><dd><code>svm:C=10.0</code></dd>" in both
     assert "<dt>Features</dt><dd><code>atom_pairs.4096</code></dd>" in both
     assert all("the average of k networks on k bootstraps" in text for name, text in pages.items() if "bag" in name)
