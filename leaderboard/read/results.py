@@ -385,8 +385,7 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
         by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
     entries = [
-        Entry(title_of(next(iter(by_split.values()))), method, by_split)
-        for (method, _), by_split in by_method.items()
+        Entry(title_of(next(iter(by_split.values()))), method, by_split) for (method, _), by_split in by_method.items()
     ]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))
