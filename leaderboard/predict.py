@@ -17,11 +17,11 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
-from benchmark.data.features import morgan
+from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser
 from benchmark.data.problem import fold, given, labels, split_rows
 from benchmark.data.readers import LINE, read
-from benchmark.data.rows import Parsed, load_rows
+from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
 from benchmark.run import runner

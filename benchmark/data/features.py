@@ -1,14 +1,19 @@
 """Features by their names in the TOMLs: ``morgan:BITS:RADIUS``, ``columns`` (the table's own numbers) and others."""
 
+import hashlib
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from rdkit import rdBase
-from rdkit.Chem import Mol
+from rdkit.Chem import Mol, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
+from benchmark import files as cache
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
@@ -18,6 +23,22 @@ LARGEST = 1e100
 to it, and numbers of the user's are refused."""
 MOST_VALUES = 2**29
 """Rows times features, at most."""
+PARALLEL = 500
+"""Molecules from which on all cores compute slow features: to start processes takes two seconds."""
+
+
+class Parsed(Sequence[Mol]):
+    """Molecules of SMILES, each parsed when it is asked for: 200,000 at once would take gigabytes."""
+
+    def __init__(self, smiles: Sequence[str]):
+        self.smiles = smiles
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    def __getitem__(self, i: Any) -> Any:
+        with rdBase.BlockLogs():
+            return MolFromSmiles(self.smiles[i])
 
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
@@ -65,11 +86,10 @@ def minimol(molecules: Sequence[Mol]) -> np.ndarray:
 
 def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
     """Return all RDKit descriptors (N, 217) as float64, NaN where undefined (paper, section Datasets)."""
-    from rdkit.Chem import Descriptors
+    from benchmark.data.descriptors import descriptors  # few datasets need it
 
     with rdBase.BlockLogs():
-        rows = [list(Descriptors.CalcMolDescriptors(m, missingVal=np.nan, silent=True).values()) for m in molecules]
-    values = np.array(rows, dtype=np.float64)
+        values = np.array([descriptors(molecule) for molecule in molecules], dtype=np.float64)
     values[~np.isfinite(values)] = np.nan
     return np.clip(values, -LARGEST, LARGEST)
 
@@ -135,6 +155,8 @@ FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "rdkit_descriptors": rdkit_descriptors,
 }
 """Features of molecules; all but bits are standardised."""
+SLOW = {"rdkit_descriptors", "minimol"}
+"""Those that take milliseconds a molecule, so that all datasets share what is computed of one."""
 REVISIONS = dict.fromkeys(FEATURES, 1)
 """Raised when the features change."""
 SPELLED = {
@@ -160,6 +182,45 @@ def refuse_features(text: str) -> None:
 def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
     """Return SMILES as rows of bytes (N, longest) uint8, padded with 0."""
     return np.array([text.encode() for text in texts]).view(np.uint8).reshape(len(texts), -1)
+
+
+def _shared(kind: str, smiles: Sequence[str]) -> np.ndarray:
+    """Return slow features (N, D) of SMILES, each computed once, whichever dataset has it, by all cores if many are."""
+    from joblib import Parallel, delayed
+    from rich.console import Console
+    from rich.progress import track
+
+    keys = [hashlib.sha256(text.encode()).hexdigest()[:32] for text in smiles]
+    texts = dict(zip(keys, smiles, strict=True))
+    values: dict[str, np.ndarray] = {}
+    for start in {key[:2] for key in keys}:
+        values |= _stored(kind, start)
+    missing = sorted(texts.keys() - values.keys())
+    tasks = [(kind, start, {key: texts[key] for key in of}) for start, of in groupby(missing, itemgetter(slice(2)))]
+    many, console = len(missing) >= PARALLEL, Console(stderr=True)
+    pool = Parallel(n_jobs=-1 if many else 1, inner_max_num_threads=1, backend="loky", return_as="generator")
+    done, quiet = pool(delayed(_computed)(*task) for task in tasks), not (many and console.is_terminal)
+    for found in track(done, kind, len(tasks), console=console, transient=True, disable=quiet):
+        values |= found
+    return np.array([values[key] for key in keys])
+
+
+def _computed(kind: str, start: str, texts: dict[str, str]) -> dict[str, np.ndarray]:
+    """Return the features (D,) of the SMILES ``texts``, whose hashes begin with ``start``, and keep them."""
+    found = dict(zip(texts, FEATURES[kind](Parsed([*texts.values()])), strict=True))
+    both = _stored(kind, start) | found
+    cache.write_arrays(_shard(kind, start), {"keys": np.array([*both]), "values": np.array([*both.values()])})
+    return found
+
+
+def _stored(kind: str, start: str) -> dict[str, np.ndarray]:
+    stored = cache.read_arrays(_shard(kind, start))
+    return dict(zip(stored["keys"].tolist(), stored["values"], strict=True)) if stored else {}
+
+
+def _shard(kind: str, start: str) -> Path:
+    recipe = [REVISIONS[kind], rdBase.rdkitVersion, cache.program("benchmark.data")]
+    return cache.cache_folder() / "made" / cache.named(kind, recipe, f".{start}")
 
 
 def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +250,10 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
                     f"{spec.name}: features {name!r}: {len(molecules):,} rows would have {numbers[0]} bits each, more "
                     f"than {MOST_VALUES:,} in total: choose fewer bits"
                 )
-            blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
+            if kind in SLOW and isinstance(molecules, Parsed) and not numbers:
+                blocks.append(_shared(kind, molecules.smiles))
+            else:
+                blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
         except (IndexError, TypeError, ValueError, OverflowError) as error:
             example = SPELLED.get(kind, "").replace("BITS", "2048").replace("RADIUS", "2")
             expected = f"{SPELLED[kind]}, as in {example}" if example else f"{kind}, without a number"

@@ -14,8 +14,9 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from benchmark import files as cache
-from benchmark.data import downloads, features, images, readers, values
+from benchmark.data import downloads, images, readers, values
 from benchmark.data.compositions import reduced
+from benchmark.data.features import Parsed, featurise, own_columns
 from benchmark.data.readers import LINE, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.splits import moments
@@ -127,7 +128,7 @@ def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
     """Return the feature columns of a dataset whose features are ``columns``."""
-    return list(features.own_columns(raw_table(spec), spec).columns)
+    return list(own_columns(raw_table(spec), spec).columns)
 
 
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
@@ -143,20 +144,6 @@ def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
     for column in filter(None, needed):
         if column not in known:
             raise did_you_mean(f"column of {spec.name}'s file:", column, [*known])
-
-
-class Parsed(Sequence[Chem.Mol]):
-    """Molecules of SMILES, each parsed when it is asked for: 200,000 at once would take gigabytes."""
-
-    def __init__(self, smiles: Sequence[str]):
-        self.smiles = smiles
-
-    def __len__(self) -> int:
-        return len(self.smiles)
-
-    def __getitem__(self, i: Any) -> Any:
-        with rdBase.BlockLogs():
-            return Chem.MolFromSmiles(self.smiles[i])
 
 
 def parent(molecule: Chem.Mol) -> Chem.Mol:
@@ -184,7 +171,9 @@ def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataF
         from joblib import Parallel, delayed
 
         blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
-        parts = Parallel(n_jobs=-1)(delayed(_parsed)(block, scaffolds, desalt) for block in blocks)
+        parts = Parallel(n_jobs=-1, inner_max_num_threads=1)(
+            delayed(_parsed)(block, scaffolds, desalt) for block in blocks
+        )
     found = [one for part in parts for one in part]
     return pd.DataFrame(found, columns=["smiles", "canonical", "scaffold", "too_large"]).astype({"too_large": bool})
 
@@ -267,6 +256,6 @@ def _prepare(
     if x is not None:
         return table, x if used.all() else x[used], np.zeros(x.shape[1], dtype=bool)
     chosen = Parsed(table["smiles"][used].tolist() if spec.smiles else [])
-    return table, *features.featurise(
+    return table, *featurise(
         chosen, raw[used].assign(**{spec.smiles: chosen.smiles}) if spec.desalt else raw[used], spec
     )

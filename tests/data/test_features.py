@@ -8,7 +8,8 @@ import pytest
 from rdkit.Chem import Descriptors, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
-from benchmark.data.features import featurise, standardise
+from benchmark.data import features
+from benchmark.data.features import Parsed, featurise, standardise
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
 
@@ -73,6 +74,43 @@ def test_the_217_descriptors_are_rdkits():
     assert x.shape == (4, 217)
     assert x[:, names.index("MolWt")] == pytest.approx([Descriptors.MolWt(m) for m in MOLECULES])
     assert not np.isinf(x).any()
+
+
+@pytest.fixture
+def computed(tmp_path, monkeypatch) -> list[str]:
+    """The SMILES of which descriptors are computed, in a cache of its own."""
+    asked: list[str] = []
+
+    def count(molecules: features.Parsed) -> np.ndarray:
+        asked.extend(molecules.smiles)
+        return features.rdkit_descriptors(molecules)
+
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(features.FEATURES, "rdkit_descriptors", count)
+    return asked
+
+
+def test_descriptors_of_a_molecule_are_computed_once_for_all_datasets(computed, tmp_path):
+    both = spec("rdkit_descriptors", "morgan:32:0")
+    first, _ = featurise(Parsed(["CCO", "CCN", "CCO"]), TABLE, spec("rdkit_descriptors"))
+    assert sorted(computed) == ["CCN", "CCO"]
+    second, _ = featurise(Parsed(["CCN", "OCC", "CCO"]), TABLE, both)
+    assert sorted(computed) == ["CCN", "CCO", "OCC"]  # another spelling may give other last digits
+    np.testing.assert_array_equal(first[[1, 0]], second[[0, 2], :217])
+    for damaged in (tmp_path / "made").iterdir():
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+    again, _ = featurise(Parsed(["CCN", "OCC", "CCO"]), TABLE, both)
+    assert len(computed) == 6
+    np.testing.assert_array_equal(again, second)
+
+
+@pytest.mark.slow
+def test_several_processes_compute_the_same_descriptors(tmp_path, monkeypatch):
+    smiles = ["C" * n + "O" for n in range(1, 40)]
+    alone = features.rdkit_descriptors(Parsed(smiles))
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(features, "PARALLEL", len(smiles))
+    np.testing.assert_array_equal(featurise(Parsed(smiles), TABLE, spec("rdkit_descriptors"))[0], alone)
 
 
 def test_columns_are_all_numbers_of_the_table_but_target_and_id_and_an_empty_one_is_missing():

@@ -15,9 +15,9 @@ from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.families import comparable, pairs
 from benchmark.data.checks.nearest import bits, nearest
 from benchmark.data.checks.properties import MOST_PAIRS, properties
-from benchmark.data.features import FEATURES
+from benchmark.data.features import FEATURES, Parsed
 from benchmark.data.problem import digest, labels, split_rows
-from benchmark.data.rows import LONGEST, MOST_ATOMS, Parsed, Rows, load_rows, parent
+from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, load_rows, parent
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
 

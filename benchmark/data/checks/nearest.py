@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from benchmark.data.features import morgan, standardise
-from benchmark.data.rows import Parsed, Rows
+from benchmark.data.features import Parsed, morgan, standardise
+from benchmark.data.rows import Rows
 from benchmark.data.spec import DatasetSpec
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -42,7 +42,6 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
 def similarities(smiles: Sequence[str], others: Sequence[str]) -> np.ndarray:
     """Return the similarity (N, T) of N molecules to T others, in [0, 1]."""
     from benchmark.data.checks.nearest import tanimoto  # RDKit
-    from benchmark.data.features import morgan
-    from benchmark.data.rows import Parsed
+    from benchmark.data.features import Parsed, morgan
 
     return tanimoto(*(morgan(Parsed(texts), 2048, 2) for texts in (smiles, others)))
