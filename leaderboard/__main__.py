@@ -52,6 +52,19 @@ def build(
 
 
 @app.command()
+def board() -> None:
+    """Show the board of the published results, and open it in a browser; nothing is trained."""
+    import webbrowser
+
+    from leaderboard.site.prepared import ready
+
+    page = ready(lambda line: typer.echo(line, err=True))
+    typer.echo(str(page))
+    if sys.stdout.isatty():
+        webbrowser.open(page.as_uri())
+
+
+@app.command()
 def predict(
     file: Annotated[Path, typer.Argument(help="New molecules: CSV, TSV, Excel, Parquet or SDF.")],
     dataset: Annotated[str, typer.Option(help="Dataset that the method was trained on.")],

@@ -1,7 +1,7 @@
-"""Add the cells of a store to the published results of the board of pipelines.
+"""Add the cells of a store to ``leaderboard/pipelines``, the results of version 0.2.0 as far as they are computed.
 
-Run it after ``churn run --grids leaderboard/pipelines.toml``, with the same tracking store. Published cells are kept,
-and those of the store are added to them; what is published is not trained again.
+Run it after ``churn run --grids leaderboard/pipelines.toml``, with the same tracking store. The cells in the
+folder are kept, and are not trained again.
 """
 
 from benchmark.files import CHECKOUT
@@ -10,7 +10,7 @@ from leaderboard.read import published
 from leaderboard.read.results import collect
 from leaderboard.write.published import write
 
-FOLDER = CHECKOUT / "leaderboard" / "published" / "0.2.0"
+FOLDER = CHECKOUT / "leaderboard" / "pipelines"
 
 if __name__ == "__main__":
     kept = published.read(FOLDER) if FOLDER.is_dir() else []

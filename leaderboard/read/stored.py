@@ -31,7 +31,8 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     from benchmark.store.opening import nothing_at
 
     if missing := nothing_at(store):
-        raise UserError(f"there is no tracking store at {missing}: create one with churn run, or give --store")
+        also = "; churn board shows the published results alone" if among_published else ""
+        raise UserError(f"there is no tracking store at {missing}: create one with churn run, or give --store{also}")
     from benchmark.store.tracking import Store
 
     tracking = Store(store)
