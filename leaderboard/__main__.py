@@ -181,10 +181,7 @@ def export(
 
 
 @app.command(hidden=True)
-def study(
-    name: Annotated[str, typer.Argument(help="Name of the study.")],
-    store: Annotated[str, STORE] = "",
-) -> None:
+def study(name: Annotated[str, typer.Argument(help="Name of the study.")], store: Annotated[str, STORE] = "") -> None:
     """Print the findings and tables of a study: the end of ``benchmark study``, in a process of its own."""
     from benchmark.studies import make_study
     from leaderboard.read.stored import read

@@ -134,11 +134,7 @@ def top(module: str) -> str:
 
 
 def test_imports_run_from_methods_and_leaderboard_to_the_benchmark():
-    allowed = {
-        "benchmark": {"benchmark"},
-        "methods": {"benchmark"},
-        "leaderboard": {"benchmark", "leaderboard"},
-    }
+    allowed = {"benchmark": {"benchmark"}, "methods": {"benchmark"}, "leaderboard": {"benchmark", "leaderboard"}}
     for module, names in BY_STATEMENT.items():
         assert {*map(top, names)} & {*allowed, "tests"} <= allowed[top(module)], module
 

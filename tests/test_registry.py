@@ -443,11 +443,7 @@ def test_a_file_that_is_declared_and_intact_is_read(write):
 @pytest.mark.parametrize(
     ("declared", "content", "message"),
     [
-        (
-            {"prior": WEIGHTS},
-            WEIGHTS[::-1],
-            r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found [0-9a-f]{64}: rest",
-        ),
+        ({"prior": WEIGHTS}, WEIGHTS[::-1], r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found [0-9a-f]{64}: rest"),
         ({"prior": WEIGHTS}, None, r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found no such file: restore"),
     ],
 )

@@ -193,8 +193,7 @@ def new_dataset(
         str, typer.Option(help="The decimal mark of the numbers: , or .", show_default="recognised")
     ] = "",
     bounds: Annotated[
-        str,
-        typer.Option(help="Values such as >10: exclude them, or take them as exact.", show_default="exclude"),
+        str, typer.Option(help="Values such as >10: exclude them, or take them as exact.", show_default="exclude")
     ] = "",
     log10: Annotated[bool, typer.Option("--log10", help="Predict the logarithm of the target.")] = False,
     desalt: Annotated[bool, typer.Option("--desalt", help="Keep the parent molecule of salts and mixtures.")] = False,

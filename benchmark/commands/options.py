@@ -81,10 +81,7 @@ SamplingOption = Annotated[Sampling, typer.Option("--sampling", help=SEES)]
 SamplingByData = Annotated[
     Literal[Sampling, ""],
     typer.Option(
-        "--sampling",
-        metavar="|".join(SAMPLINGS),
-        help=SEES,
-        show_default="halves for your own data, paper otherwise",
+        "--sampling", metavar="|".join(SAMPLINGS), help=SEES, show_default="halves for your own data, paper otherwise"
     ),
 ]
 Settings = Annotated[

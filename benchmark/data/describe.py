@@ -36,8 +36,7 @@ MISSING_WORDS = frozenset(
 )
 """Words that stand for a missing value in a user's target, whatever their capitals."""
 POSITIVE = re.compile(
-    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1",
-    re.IGNORECASE,
+    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
 )
 """Texts that mean class 1 in a column with two values."""
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)

@@ -34,10 +34,7 @@ class CatBoost(LibraryEstimator):
 
     offers = frozenset({"targets", "randomness"})
     swept, limit = "trees", "ntree_end"
-    grid = (
-        *({"depth": depth, "rate": 0.05, "trees": trees} for depth in (4, 6) for trees in (100, 250, 500)),
-        {},
-    )
+    grid = (*({"depth": depth, "rate": 0.05, "trees": trees} for depth in (4, 6) for trees in (100, 250, 500)), {})
     """Small trees first, then fewer of them; the default has the most."""
     requires, extra = ("catboost",), BOOSTING
     estimator = "catboost.CatBoost"

@@ -89,12 +89,7 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
 
 
 def log_models(
-    cells: Sequence[Planned],
-    *,
-    force: bool,
-    jobs: int | None,
-    register: str,
-    report: Callable[[str], None],
+    cells: Sequence[Planned], *, force: bool, jobs: int | None, register: str, report: Callable[[str], None]
 ) -> int:
     """Log the models of those ``cells`` that are recorded, and return how many could not be logged.
 

@@ -101,13 +101,7 @@ def trajectory(problem: Problem, method: Pipeline, k: int, initial: np.ndarray, 
 
 
 def campaigns(
-    trainer: Trainer,
-    name: str,
-    split: int,
-    method: Pipeline,
-    trajectories: int,
-    initial: int,
-    budget: int,
+    trainer: Trainer, name: str, split: int, method: Pipeline, trajectories: int, initial: int, budget: int
 ) -> Content:
     """Run ``trajectories`` campaigns of a method on a dataset from the same ``initial`` molecules.
 

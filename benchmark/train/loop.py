@@ -11,16 +11,7 @@ import torch
 from torch import Tensor
 
 from benchmark.train.device import one_thread
-from benchmark.train.ensemble import (
-    Ensemble,
-    Epoch,
-    Loss,
-    Networks,
-    Step,
-    TargetScaler,
-    TrainedNetwork,
-    Training,
-)
+from benchmark.train.ensemble import Ensemble, Epoch, Loss, Networks, Step, TargetScaler, TrainedNetwork, Training
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
 from benchmark.train.resampling import generator

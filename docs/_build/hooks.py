@@ -160,7 +160,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     def picture(found: re.Match[str]) -> str:
         nonlocal first
-        file = files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), found[2])))
+        file = files.get_file_from_path(
+            posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), found[2]))
+        )
         if file is None or found[2].endswith(".svg"):
             return found[0]
         with Image.open(BytesIO(file.content_bytes)) as image:
@@ -192,7 +194,7 @@ def _finished(html: str) -> str:
     html = html.replace(search, f'{search} aria-label="Search"')
     html = re.sub(
         r'<script src="([\w./]*/bundle\.\w+\.min\.js)"></script>',
-        r'<script>requestAnimationFrame(()=>setTimeout(()=>document.body.append('
+        r"<script>requestAnimationFrame(()=>setTimeout(()=>document.body.append("
         r'Object.assign(document.createElement("script"),{src:"\1"}))))</script>',
         html,
     )

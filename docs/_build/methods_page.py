@@ -321,7 +321,9 @@ def footprint(cls: type[Part]) -> Footprint | None:
         model: Any = remedy.fit(Sample(1, PAPER, cls.tasks[0], n_outputs, x, y, np.full(16, ""), rows, rows), counted)
     except (TypeError, ValueError, AttributeError, UserError):
         return None
-    if cls.builds_on or not all(isinstance(one, Untrained) for one in (model.parts if type(model) is Mean else [model])):
+    if cls.builds_on or not all(
+        isinstance(one, Untrained) for one in (model.parts if type(model) is Mean else [model])
+    ):
         return None
     n = sum(k for k, _ in counted.trained)
     coupled = any(coupled and k > 1 for k, coupled in counted.trained)

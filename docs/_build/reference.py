@@ -155,10 +155,7 @@ def table(head: tuple[str, ...], rows: Any) -> str:
 
 def studies() -> str:
     """Return the page of all studies with their settings."""
-    parts = [
-        "# All studies",
-        "Run one with `churn study NAME`, and set what is listed with `--set SETTING=VALUE`.",
-    ]
+    parts = ["# All studies", "Run one with `churn study NAME`, and set what is listed with `--set SETTING=VALUE`."]
     for name, kind in discover().items():
         about = (importlib.import_module(kind.__module__).__doc__ or "").strip()
         rows = [(f"`{field.name}`", f"`{field.default}`" if field.default != "" else "") for field in fields(kind)]
@@ -258,10 +255,7 @@ def dataset(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> str:
         "[All datasets](index.md)",
         f"{target[:1].upper()}{target[1:]}{f' ({spec.unit})' if spec.unit else ''}.",
         *([spec.notes] if spec.notes else []),
-        "```sh\n"
-        f"churn run --method erm,twin --dataset {spec.name}\n"
-        f"churn health {spec.name}\n"
-        "```",
+        f"```sh\nchurn run --method erm,twin --dataset {spec.name}\nchurn health {spec.name}\n```",
         "## Facts",
         table(("fact", "value"), _facts(spec)),
         *_reference(spec),

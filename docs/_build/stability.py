@@ -23,7 +23,9 @@ for cell in published.shipped():
             parts = (flips, wrong, stable, flips & stable, wrong & stable, flips & unstable, unstable)
             counts.append([part.mean() for part in parts])
     flips, wrong, stable, stable_flips, stable_wrong, unstable_flips, unstable = np.mean(counts, axis=0)
-    found[key.method].append((flips, wrong, stable, stable_flips / stable, stable_wrong / stable, unstable_flips / unstable))
+    found[key.method].append(
+        (flips, wrong, stable, stable_flips / stable, stable_wrong / stable, unstable_flips / unstable)
+    )
 for method, datasets in found.items():
     for name, shares in zip(("least", "median", "most"), np.percentile(datasets, [0, 50, 100], axis=0), strict=True):
         print(f"| {method} | {name} | {' | '.join(f'{100 * share:.1f}' for share in shares)} |")

@@ -10,12 +10,7 @@ from benchmark.errors import UserError
 from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 from leaderboard.scoring.runs import Runs, together
 
-TITLES = {
-    "flips": "flips",
-    "bad": "bad (right to wrong)",
-    "good": "good (wrong to right)",
-    "other": "wrong to wrong",
-}
+TITLES = {"flips": "flips", "bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
 OF_VALUES = {"flips": "flips", "bad": "bad (the error increases)", "good": "good (the error decreases)"}
 """Names of the estimates of a gate, of classes and of values."""
 INTERVALS = {

@@ -9,14 +9,7 @@ from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.builders import (
-    churn_to_expect,
-    comparisons,
-    paper_filter,
-    places,
-    samplings,
-    scorecard,
-)
+from leaderboard.tables.builders import churn_to_expect, comparisons, paper_filter, places, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,

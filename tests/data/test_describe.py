@@ -192,10 +192,7 @@ def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
         UserError, match="found 36 different numbers: say where to cut them, with --positive '>= median'"
     ):
         described(tmp_path, texts, task="classification")
-    for positive, names in (
-        (">= median", ("< median", "≥ median")),
-        (">= 18", ("< 18", "≥ 18")),
-    ):
+    for positive, names in ((">= median", ("< median", "≥ median")), (">= 18", ("< 18", "≥ 18"))):
         spec = dataset(csv(tmp_path, texts), positive=positive)
         assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}
         assert spec.class_names == names

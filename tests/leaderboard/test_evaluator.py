@@ -166,10 +166,7 @@ def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, word
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ["models:/words/1", "models:/words/2"],
-            "models:/words/1 is a model: give --data, the rows to predict for",
-        ),
+        (["models:/words/1", "models:/words/2"], "models:/words/1 is a model: give --data, the rows to predict for"),
         (["a.csv", "b.csv", "--data", "new.csv"], "neither of the two is a model: give --data"),
         (["models:/words/1", "b.csv", "--data", "none.csv"], "none.csv: cannot be read as Parquet"),
         (

@@ -108,11 +108,7 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
         ),
         ({"methods": ["twin:lamda=3"]}, {}, "unknown hyperparameter of twin: 'lamda': did you mean 'lam'"),
         ({"learner": "svm:c=3"}, {}, "unknown hyperparameter of svm: 'c': did you mean 'C'"),
-        (
-            {"methods": ["erm", "twin"]},
-            {"lamda": "3"},
-            "unknown hyperparameter of erm, twin: 'lamda': did you mean",
-        ),
+        ({"methods": ["erm", "twin"]}, {"lamda": "3"}, "unknown hyperparameter of erm, twin: 'lamda': did you mean"),
         ({"datasets": ["esol", DATASET], "methods": ["majority_vote"]}, {}, "majority_vote learns classification, not"),
     ],
 )

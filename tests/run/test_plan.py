@@ -57,13 +57,7 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
 
     problem = synthetic("classification")
     wide = Sample(
-        1,
-        "paper",
-        "classification",
-        2,
-        *(np.zeros((1000, 3)) for _ in range(3)),
-        *[np.arange(1000)] * 2,
-        Recipe(),
+        1, "paper", "classification", 2, *(np.zeros((1000, 3)) for _ in range(3)), *[np.arange(1000)] * 2, Recipe()
     )
     clock = Clock()
     monkeypatch.setattr(plan.time, "process_time", lambda: clock.now)

@@ -47,11 +47,7 @@ def probabilities(*of_class_1):
     return np.stack([1 - np.array(of_class_1), np.array(of_class_1)], axis=1)
 
 
-THREE = (
-    probabilities(0.9, 0.4, 0.6, 0.1),
-    probabilities(0.8, 0.7, 0.2, 0.3),
-    probabilities(0.7, 0.1, 0.3, 0.2),
-)
+THREE = (probabilities(0.9, 0.4, 0.6, 0.1), probabilities(0.8, 0.7, 0.2, 0.3), probabilities(0.7, 0.1, 0.3, 0.2))
 
 
 def test_the_first_retraining_answers_and_stability_is_the_share_of_the_others_that_agree():

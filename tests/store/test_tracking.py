@@ -324,9 +324,7 @@ def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_t
         store.client.set_tag(edited, "churn.cell", tag)
 
 
-def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(
-    recorded: tuple[tracking.Store, list[str]],
-) -> None:
+def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(recorded: tuple[tracking.Store, list[str]]) -> None:
     store, (damaged, other) = recorded
     path = cell_folder(store, damaged) / "ood.parquet"
     whole = path.read_bytes()

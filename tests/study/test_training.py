@@ -59,13 +59,7 @@ FAMILIES: Mapping[str, str] = {
 }
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "bayes-lambda": {**USUAL, "tuned": "1,3", "trials": "6", "folds": "2"},
-    "bo-loop": {
-        "dataset": "esol",
-        "methods": "erm bagging:k=2",
-        "trajectories": "3",
-        "initial": "10",
-        "budget": "2",
-    },
+    "bo-loop": {"dataset": "esol", "methods": "erm bagging:k=2", "trajectories": "3", "initial": "10", "budget": "2"},
     "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
     "flip-rows": {"dataset": TINY, "halvings": "8"},
@@ -380,9 +374,7 @@ def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
     assert tracking.Store().statuses() == before
 
 
-def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_not_exist(
-    tmp_path: Path,
-) -> None:
+def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_not_exist(tmp_path: Path) -> None:
     write_published(Results(()), tmp_path / "none")
     code, said = run("study", "triage", "--store", str(tmp_path / "none"), app=leaderboard_app)
     assert (code, "churn study triage" in said) == (2, True)

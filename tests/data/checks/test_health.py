@@ -102,12 +102,7 @@ def test_other_datasets_with_the_molecules_are_found_with_the_agreement_of_their
 @pytest.mark.usefixtures("staged_data")
 @pytest.mark.parametrize(
     ("name", "distinct", "conflicting"),
-    [
-        ("bbbp", 1975, 10),
-        ("clintox", 1461, 19),
-        ("cyp2d6_substrate", 664, 1),
-        ("herg", 648, 3),
-    ],
+    [("bbbp", 1975, 10), ("clintox", 1461, 19), ("cyp2d6_substrate", 664, 1), ("herg", 648, 3)],
 )
 def test_distinct_and_conflicting_molecules_are_as_many_as_published(name, distinct, conflicting):
     health = examine(load_spec(name), 99)

@@ -54,11 +54,7 @@ def made_up(n: int = 60, methods: Mapping[str, float] = METHODS) -> list[Cell]:
     """Two classifications and a regression."""
     rng = np.random.default_rng(0)
     cells = []
-    for dataset, about in {
-        "one": {},
-        "two": {},
-        "three": {"group": "regression", "unit": "log mol/L"},
-    }.items():
+    for dataset, about in {"one": {}, "two": {}, "three": {"group": "regression", "unit": "log mol/L"}}.items():
         truth = rng.normal(0, 1.5, n)
         for title, noise in methods.items():
             latent = truth + noise * rng.normal(size=(RUNS, n))
@@ -90,12 +86,7 @@ def figures(results: Results) -> list[Figure]:
 
 def test_every_figure_is_made_where_the_results_support_it(figures):
     single = {f.key for f in figures if f.dataset}
-    assert {f.key for f in figures} - single == {
-        "forest",
-        "pareto",
-        "critical-difference",
-        "triage",
-    }
+    assert {f.key for f in figures} - single == {"forest", "pareto", "critical-difference", "triage"}
     assert single == {
         *(f"{kind}-{name}" for kind in ("pareto", "triage", "heatmap") for name in ("one", "two")),
         "cases-one",

@@ -135,10 +135,7 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         "the true value of example 'C0' differs",
     ),
     "missing rows": (MISSING, {}, "--common-rows"),
-    "missing rows, said": (
-        *(MISSING, {"common": True}),
-        {"flips": (CLASS[0] != CLASS[1])[5:].mean()},
-    ),
+    "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
     "opposite columns": (two(y_true=TRUE, seed0=CHANCE[:2], seed1=(0.9 - 0.8 * CHANCE[:2])), {}, "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - CHANCE[:2]), {}, "--probabilities"),
     "the probability of the predicted class": (two(prob=np.maximum(CHANCE, 1 - CHANCE)[:2]), {}, "--probabilities"),

@@ -73,9 +73,7 @@ def test_the_scorecard_of_a_score_is_scikit_learns_and_scipys_where_they_have_it
     table = reports.scorecard(result)
     assert table.caption.endswith("Class 1 is 1, against all others.")
     labels = {measure.key for measure, _ in score(classes, y).card}
-    assert labels == {
-        *("chance_corrected_churn", "churn_rarer", "recall_rarer", "balanced_accuracy", "mcc"),
-    }
+    assert labels == {*("chance_corrected_churn", "churn_rarer", "recall_rarer", "balanced_accuracy", "mcc")}
     assert card["matched_churn"].value == pytest.approx(MATCHED_CHURN.mean(result.runs.predictions()))
     assert "auroc" not in {measure.key for measure, _ in score(np.stack([1 - one, one], axis=-1)).card}
 
