@@ -8,7 +8,6 @@ between the two.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.settings import parse_splits
@@ -22,7 +21,6 @@ HEADS = ["Under paper", "At equal information", "From seeing more"]
 
 
 @study("access", title="Gains from seeing more of the training pool")
-@dataclass(frozen=True)
 class Access(GridStudy):
     dataset: str = "dili,cyp2d6_substrate,pgp_broccatelli,bace,bbb_martins,bbbp,mof_thermal,ames"
     """By default the headline datasets except TADF, which has to be downloaded by hand."""

@@ -8,7 +8,7 @@ kill.
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -44,7 +44,6 @@ def tuned(record: Content) -> tuple[np.ndarray, float]:
 
 
 @study("bayes-lambda", title="λ tuned on each dataset")
-@dataclass(frozen=True)
 class BayesLambda(GridStudy):
     tuned: str = "3"
     """Train seeds to tune λ on; the paper uses all ten."""

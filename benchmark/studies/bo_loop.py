@@ -4,7 +4,7 @@ appendix "BO trajectory variance on regression", Algorithm 2).
 A campaign goes through a pool of molecules whose targets are hidden until acquired.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -28,7 +28,6 @@ HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", dig
 
 
 @study("bo-loop", title="Bayesian-optimisation trajectories")
-@dataclass(frozen=True)
 class BOLoop:
     dataset: str = "esol,freesolv,lipo"
     canonical_seed: str = "99"

@@ -5,7 +5,6 @@ one, at several levels of the fixed sources. Churn is not a variance, so its par
 like the first-order and total indices of a variance (Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -29,7 +28,6 @@ def fixed(sources: tuple[str, ...], level: int) -> str:
 
 
 @study("decomposition", title="Data, initialisation and batch order")
-@dataclass(frozen=True)
 class Decomposition(GridStudy):
     levels: PositiveInt = 5
     """Draws of the fixed sources: the replicates of the intervals."""

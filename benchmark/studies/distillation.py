@@ -2,8 +2,6 @@
 and ``methods/gradnorm.py``). The paper's rule selects the λ of twin and anchor on the dataset itself.
 """
 
-from dataclasses import dataclass
-
 from benchmark.data.spec import load_spec
 from benchmark.study.context import Context, GridStudy, classifications, study
 from benchmark.study.report import Axis, Chart, Measured, Point, Report, Sheet, compared, heads_compared
@@ -12,7 +10,6 @@ from benchmark.study.text import summary
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
-@dataclass(frozen=True)
 class Distillation(GridStudy):
     def report(self, context: Context) -> Report:
         classifications([self.dataset])

@@ -8,7 +8,6 @@ nearest rows for each molecule, and for each named row another one that is equal
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -38,7 +37,6 @@ AT_ONCE = 10
 
 
 @study("flip-rows", title="Training rows that flips hang on")
-@dataclass(frozen=True)
 class FlipRows:
     dataset: str = "bace,dili,pgp_broccatelli"
     canonical_seed: int = 99

@@ -56,7 +56,6 @@ def flips(cells: Sequence[Cell]) -> np.ndarray:
 
 
 @study("case-study", title="Molecules whose prediction flips")
-@dataclass(frozen=True)
 class CaseStudy(FromPredictions):
     methods = ("erm", "twin")
     figures = ("cases",)
@@ -71,7 +70,6 @@ class CaseStudy(FromPredictions):
 
 
 @study("heat-map", title="Heat maps of predictions")
-@dataclass(frozen=True)
 class HeatMap(FromPredictions):
     methods = ("erm", "twin")
     figures = ("heatmap",)
@@ -85,7 +83,6 @@ class HeatMap(FromPredictions):
 
 
 @study("top-k", title="Stability of the top ten")
-@dataclass(frozen=True)
 class TopK(FromPredictions):
     methods = ("erm", "bagging", "twin")
     shown = ("top-k",)
@@ -105,7 +102,6 @@ def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.
 
 
 @study("triage", title="Triage by one extra retraining")
-@dataclass(frozen=True)
 class Triage(FromPredictions):
     shown = ("triage",)
     figures = ("triage",)
@@ -120,7 +116,6 @@ class Triage(FromPredictions):
 
 
 @study("convergence", title="How many retrainings suffice for triage")
-@dataclass(frozen=True)
 class Convergence(FromPredictions):
     shown = ("triage",)
 
@@ -137,7 +132,6 @@ class Convergence(FromPredictions):
 
 
 @study("entropy", title="Entropy or churn as a predictor of flips")
-@dataclass(frozen=True)
 class Entropy(FromPredictions):
     shown = ("triage",)
 

@@ -42,7 +42,6 @@ REMEDIES = (
 
 
 @study("frontier", title="Accuracy, churn and cost of every method")
-@dataclass(frozen=True)
 class Frontier(GridStudy):
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp,mof_thermal,ames,regression,wide"
     """By default the suite wide with the paper's datasets, except TADF, which has to be downloaded by hand."""
@@ -121,7 +120,6 @@ class Frontier(GridStudy):
 
 
 @study("remedies", title="Remedies of the literature")
-@dataclass(frozen=True)
 class Remedies(Frontier):
     """Remedies from the literature beside the board's methods on the paper's datasets, including those that fail."""
 

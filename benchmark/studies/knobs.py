@@ -9,7 +9,6 @@ accuracy of ERM.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +64,6 @@ def knobs_of(task: Task) -> list[Knob]:
 
 
 @study("knobs", title="One rule for every method's hyperparameter")
-@dataclass(frozen=True)
 class Knobs(GridStudy):
     seeds: str = "20"
     sampling: Sampling = "halves"

@@ -8,7 +8,7 @@ What the features do not show counts as noise.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +33,6 @@ NEAR = 0.1
 
 
 @study("label-floor", title="Churn without label noise")
-@dataclass(frozen=True)
 class LabelFloor:
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
     canonical_seed: int = 99

@@ -1,7 +1,6 @@
 """The rule that selects λ, over all λ and at other tolerances (paper, appendix "Development Pareto curve")."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
 from benchmark.settings import parse_splits
@@ -17,7 +16,6 @@ Swept = Mapping[float, Sequence[Cell]]
 
 
 @study("lambda-rule", title="The rule that selects λ")
-@dataclass(frozen=True)
 class LambdaRule(GridStudy):
     method: str = "twin"
     """Any method with a hyperparameter ``lam``."""

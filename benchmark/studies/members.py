@@ -1,7 +1,5 @@
 """Twins of more than two networks, with λ selected for each number, against bagging. Beyond the paper."""
 
-from dataclasses import dataclass
-
 from benchmark.data.spec import load_spec
 from benchmark.study.context import Context, GridStudy, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
@@ -12,7 +10,6 @@ MEMBERS = (2, 3, 5, 8)
 
 
 @study("members", title="Twins of more than two networks")
-@dataclass(frozen=True)
 class Members(GridStudy):
     def report(self, context: Context) -> Report:
         classifications([self.dataset])

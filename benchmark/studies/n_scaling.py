@@ -1,7 +1,6 @@
 """Churn against the number of training rows, in nested pools of one dataset (paper, appendix "N-scaling on BACE")."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,7 +29,6 @@ def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
 
 
 @study("n-scaling", title="Churn against the number of training rows")
-@dataclass(frozen=True)
 class NScaling(GridStudy):
     sizes: str = "200-300-400-500-600-700-800-900-968"
     """Training rows in ascending order, separated by dashes; each pool contains the one before it."""

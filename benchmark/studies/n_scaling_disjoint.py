@@ -7,7 +7,7 @@ by a power law.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -80,7 +80,6 @@ def law(rows: np.ndarray, pool: float, churn: np.ndarray) -> Law:
 
 
 @study("n-scaling-disjoint", title="Churn between disjoint samples against their size")
-@dataclass(frozen=True)
 class NScalingDisjoint:
     dataset: str = "bace,dili"
     canonical_seed: str = "99"

@@ -107,7 +107,6 @@ class Nearby(ABC):
 
 
 @study("similarity", title="Flips and similarity to the training set")
-@dataclass(frozen=True)
 class Similarity(Nearby):
     def groups(self, facts: Mapping[str, np.ndarray]) -> Groups:
         near = facts["similarity"]
@@ -130,7 +129,6 @@ class Similarity(Nearby):
 
 
 @study("label-noise", title="Flips at activity cliffs and conflicting labels")
-@dataclass(frozen=True)
 class LabelNoise(Nearby):
     def groups(self, facts: Mapping[str, np.ndarray]) -> Groups:
         same, other = facts["same"], facts["other"]

@@ -5,7 +5,7 @@ both), and twin-shared gives both the same (100 %). Beyond the paper: ``twin_ove
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.measure.basics import LOST
@@ -31,7 +31,6 @@ def delta(cells: Sequence[Cell], erm: Sequence[Cell]) -> Measured:
 
 
 @study("overlap", title="Overlap of the networks' training data")
-@dataclass(frozen=True)
 class Overlap(GridStudy):
     dataset: str = "skin_reaction,dili,hia_hou,herg,pgp_broccatelli,bace,mof_thermal,bbb_martins,bbbp"
     knob: str = "bace"

@@ -5,7 +5,6 @@ variants ``DATASET@features=…``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
@@ -23,7 +22,6 @@ BOTH = "morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors"
 
 
 @study("representations", title="Representations of molecules and churn")
-@dataclass(frozen=True)
 class Representations(GridStudy):
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins"
     """By default the development set and four headline datasets."""

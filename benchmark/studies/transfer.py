@@ -3,7 +3,6 @@ Beyond the paper.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +21,6 @@ TOLERANCE = {"classification": 0.005, "regression": 0.01}
 
 
 @study("transfer", title="One setting for all datasets")
-@dataclass(frozen=True)
 class Transfer(GridStudy):
     dataset: str = "pipelines"
     seeds: str = "10"

@@ -10,7 +10,6 @@ compared with ERM that is trained again without it. For all other methods, the e
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
@@ -53,7 +52,6 @@ Found = Mapping[str, Mapping[str, Outcome]]
 
 
 @study("updates", title="What an update of a model changes")
-@dataclass(frozen=True)
 class Updates:
     dataset: str = (
         "chembl_cyp1a2@split=time,moonshot_mpro@split=time,chembl_pxr@split=time,expansionrx_mbpb@split=time,"

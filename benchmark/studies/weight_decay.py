@@ -1,7 +1,5 @@
 """The effect of weight decay alone on churn (paper, appendix "Weight-decay ablation")."""
 
-from dataclasses import dataclass
-
 from benchmark.data.spec import expand, load_spec
 from benchmark.study.context import Context, GridStudy, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
@@ -11,7 +9,6 @@ DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
 @study("weight-decay", title="Weight decay and churn")
-@dataclass(frozen=True)
 class WeightDecay(GridStudy):
     dataset: str = "bace,bbbp"
 

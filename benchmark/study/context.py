@@ -8,7 +8,7 @@ records. That of ``churn study`` trains what is missing; the leaderboard's only 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
@@ -102,13 +102,14 @@ registered: dict[str, type] = {}
 """Studies by name."""
 
 
+@dataclass_transform(frozen_default=True)
 def study(name: str, *, title: str, revision: int = 1) -> Callable[[T], T]:
-    """Register a frozen dataclass as the study ``name``. Raise its ``revision`` when what it records changes."""
+    """Register a class, as a frozen dataclass. Raise its ``revision`` when what it records changes."""
 
     def register(cls: T) -> T:
         cls.name, cls.title, cls.regression = name, title, {}  # type: ignore[attr-defined]
         cls.revision = revision  # type: ignore[attr-defined]
-        registered[name] = cls
+        registered[name] = dataclass(frozen=True)(cls)
         return cls
 
     return register
