@@ -41,6 +41,7 @@ WORKERS = os.environ.get("CHURN_TEST_CACHE") if "PYTEST_XDIST_WORKER" in os.envi
 """The cache of the process that has started this one, which its workers share."""
 os.environ["CHURN_CACHE_DIR"] = os.environ["CHURN_TEST_CACHE"] = WORKERS or tempfile.mkdtemp()
 os.environ["CHURN_OFFLINE"] = "1"
+os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # pytest-xdist has a process for each core
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -360,6 +359,8 @@ def plan(
     offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, the command that trains each, and what they will cost."""
+    from joblib import cpu_count
+
     from benchmark.store import opening
 
     if grids:
@@ -386,7 +387,7 @@ def plan(
             say(f"         {cell.command}")
             missing.append(cell)
     if missing:
-        _show_costs(missing, jobs or os.cpu_count() or 1)
+        _show_costs(missing, jobs or cpu_count())
 
 
 def _plan_grids(path: Path, block: str, device: str) -> None:

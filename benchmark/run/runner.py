@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import shlex
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
@@ -145,7 +144,7 @@ def run(
     (planned, Failed). A cell that fails never stops another. Networks shared by cells are trained once. What an
     interrupted call has trained is read from the cache unless ``fresh``.
     """
-    default = (os.cpu_count() or 1) if all(cell.key.device == CPU for cell in cells) else 1
+    default = cpu_count() if all(cell.key.device == CPU for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[int, _Retraining | str]] = {i: {} for i in range(len(cells))}

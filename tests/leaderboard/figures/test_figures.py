@@ -189,7 +189,6 @@ def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was
     kept[0].write_bytes(kept[0].read_bytes()[:-20])
     drawn_again = []
     monkeypatch.setattr("leaderboard.figures.build.draw", drawn_again.append)
-    monkeypatch.setattr("leaderboard.read.jobs.cpu_count", lambda: 1)
     assert len(list(drawn(of_results(results)))) == len(first) - 1
     assert len(drawn_again) == 1
 

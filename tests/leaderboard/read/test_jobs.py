@@ -50,10 +50,7 @@ def test_results_are_in_order_and_each_is_made_once(
     assert len(list(log.iterdir())) == 3, "the second time, nothing is made"
 
 
-def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
-    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make
-) -> None:
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(log: Path, squared: Make) -> None:
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3)]
     list(made(wanted))
     one, two, _ = sorted((log.parent / "cache" / "site").iterdir())
@@ -65,8 +62,7 @@ def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2"]
 
 
-def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+def test_what_is_forgotten_is_made_again(log: Path, squared: Make) -> None:
     one = [Job("square-1", squared, (1, log))]
     list(made(one))
     (made_once,) = log.iterdir()
@@ -78,8 +74,7 @@ def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPa
     forget()  # an empty cache is no error
 
 
-def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+def test_what_was_made_before_a_failure_is_kept(log: Path, squared: Make) -> None:
     with pytest.raises(ValueError, match="2"):
         list(made([Job("square-1", squared, (1, log)), Job("square-2", fails, (2, log))]))
     assert list(made([Job("square-1", squared, (1, log))])) == [b"1"]

@@ -20,7 +20,6 @@ from leaderboard.tables.prepare import prepare
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
     return tmp_path / "site"
 
 
