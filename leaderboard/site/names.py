@@ -7,10 +7,18 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from leaderboard.figures.style import INK, Style
+from benchmark.pipeline import FEATURES
+from leaderboard.figures.style import COLOURS, INK, Style
+from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import slug
 from leaderboard.tables.boards import MARKS
 
+LEARNERS = (
+    *("Perceptron", "SVM", "Random forest", "Gaussian process", "Logistic or ridge regression", "LightGBM", "k-NN"),
+    *("Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "MiniMol"),
+)
+"""Learners with the same colours on every board: black, those of figures, and others as distinct from these."""
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#2850f8", "#70a000", "#686820", "#087060")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
 """The markers of figures as characters."""
 
@@ -27,13 +35,16 @@ class Names:
 
     def look_of(self, title: str) -> Markup:
         """Return the marker of a method."""
-        style = self.styles[title]
-        colour = "" if style.colour == INK else Markup(' style="color:{}"').format(style.colour)
-        return Markup('<i class="look"{} aria-hidden="true">{}</i>').format(colour, SHAPES[style.marker])
+        return _marker(self.styles[title])
 
     def method(self, title: str) -> Markup:
         """Return a link to the page of a method, behind its marker."""
         return Markup('{}<a href="{}">{}</a>').format(self.look_of(title), self._address(title), title)
+
+    def pipeline(self, title: str, parts: Parts) -> Markup:
+        """Return a link to the page of a pipeline by its learner, behind a marker of learner and features."""
+        link = Markup('{}<a href="{}" aria-label="{}">{}</a>')
+        return link.format(_marker(look_of_parts(parts)), self._address(title), title, parts.learner)
 
     def linked(self, text: str) -> Markup:
         """Return the text of a cell, with a link if it is the name of a method or dataset, marks or none after it."""
@@ -64,3 +75,15 @@ class Names:
         if name in self.methods:
             return f"{self.root}methods/{slug(name)}.html"
         return f"{self.root}datasets/{self.datasets[name]}.html"
+
+
+def look_of_parts(parts: Parts) -> Style:
+    """Return the colour of a learner and the marker of features; joint and rare ones share the last."""
+    colour = LEARNERS.index(parts.learner) if parts.learner in LEARNERS else sum(map(ord, parts.learner))
+    marker = dict(zip(FEATURES.values(), "oPD^vX", strict=True)).get(parts.features, "s")
+    return Style(HUES[colour % len(HUES)], marker)
+
+
+def _marker(style: Style) -> Markup:
+    colour = "" if style.colour == INK else Markup(' style="color:{}"').format(style.colour)
+    return Markup('<i class="look"{} aria-hidden="true">{}</i>').format(colour, SHAPES[style.marker])

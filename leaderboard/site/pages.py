@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from markupsafe import Markup
 
 from benchmark.data.checks import families
-from benchmark.measure.catalogue import ORDER, QUALITY
+from benchmark.measure.catalogue import KEPT, ORDER, QUALITY
 from benchmark.measure.catalogue import scorecard as measures
 from benchmark.measure.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from benchmark.registry import discover
@@ -23,6 +23,7 @@ from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import Style
+from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
@@ -43,7 +44,8 @@ from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js")
+STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "plot.js")
+STATIC += ("chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md")
 
 
 def updated() -> date:
@@ -218,6 +220,7 @@ class Site:
             docs=self.docs,
             updated=updated(),
             name_of=names.method,
+            pipeline=names.pipeline,
             look_of=names.look_of,
             linked=names.in_figure,
             to_html=partial(writers.to_html, named=names.linked),
@@ -230,13 +233,16 @@ class Site:
 
     def overall(self) -> Iterator[File]:
         tables = summaries(self.results, self.kind)
+        composed = [row for summary in tables if summary.composed for row in summary.rows]
         index = self.page(
             "index.html",
             summaries=tables,
             answer=sentences.answer,
             elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
             notes=sentences.notes,
-            plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
+            kept=KEPT,
+            order=ORDER,
+            parts={name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed},
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
@@ -378,10 +384,18 @@ class Site:
 
 
 def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
-    """Return the choices of the column picker: key, title, and whether the column is shown at first."""
+    """Return the choices of the column picker: key, title, and whether the column is shown at first.
+
+    Where pipelines have columns for their parts, what is not matched makes room.
+    """
     columns = {column.key: column for summary in summaries for column in summary.columns}
-    titles = [(key, each.column.title.partition(" (")[0], each.shown) for key, each in columns.items()]
+    parts = Parts._fields[1:] if any(summary.composed for summary in summaries) else ()
+    titles = [
+        (key, each.column.title.partition(" (")[0], each.shown and not (parts and key in ("churn", "delta_accuracy")))
+        for key, each in columns.items()
+    ]
     return [
+        *((name, name.capitalize(), True) for name in parts),
         ("place", "Place", True),
         ("rank", "Mean rank", False),
         *titles,

@@ -17,6 +17,7 @@ function themeButton(button) {
     document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
     remembered.set(theme());
     show();
+    dispatchEvent(new Event("theme"));
   });
   show();
 }
@@ -130,6 +131,16 @@ function sortable(table, chosen = (index, direction) => sortRows(table, index, d
 }
 
 // ---- the leaderboard ----
+const PARTS = ["learner", "features", "remedy", "tuning"];
+const STATIC = document.currentScript.src.replace(/[^/]*$/, "");
+
+/** Load the scripts of the plot, one after another, once. */
+const drawing = (() => {
+  let done = null;
+  const names = ["chart.umd.min.js", "chartjs-plugin-zoom.min.js", "plot.js"];
+  return () => (done ??= names.reduce((before, name) => before.then(() => script(STATIC + name)), Promise.resolve()));
+})();
+
 function leaderboard(board) {
   const form = $("#filters");
   const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
@@ -150,21 +161,46 @@ function leaderboard(board) {
     if (keys[by] !== "place" || state.dir === "down") sortRows(table, by, state.dir === "down" ? -1 : 1);
     else mark(table, by, 1);
     const ranked = rows.filter((row) => !row.classList.contains("unranked"));
-    const says = (i) => i >= 0 && (new Set(ranked.map((row) => row.cells[i].textContent.trim())).size > 1 || ranked.length < 2);
-    const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
-    for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
     const needle = state.q.trim().toLowerCase();
     const budget = state.compute === "" ? Infinity : Number(state.compute);
     const compute = keys.indexOf("compute");
+    const composed = keys.includes("features");
+    const part = (row, name) => (name === "learner" ? row.cells[0].dataset.learner : row.cells[keys.indexOf(name)].textContent.trim());
+    const bestOf = new Set();
     for (const row of rows) {
-      row.hidden = !row.cells[0].textContent.toLowerCase().includes(needle) || Number(row.cells[compute].dataset.value || 0) > budget
-        || (!state.incomplete && row.matches(".unranked:not(.own)") && ranked.length > 0);
+      row.hidden = !row.cells[0].dataset.title.toLowerCase().includes(needle) || Number(row.cells[compute].dataset.value || 0) > budget
+        || (!state.incomplete && row.matches(".unranked:not(.own)") && ranked.length > 0)
+        || (composed && PARTS.some((name) => state[name] && state[name] !== "best" && state[name] !== part(row, name)));
+      if (row.hidden || !composed || state.learner !== "best" || row.matches(".own, .reference, .unranked")) continue;
+      row.hidden = bestOf.has(part(row, "learner")); // rows are in their places
+      bestOf.add(part(row, "learner"));
     }
-    const visible = rows.filter((row) => !row.hidden).length;
-    $("#count").textContent = visible === rows.length ? `${visible} methods` : `${visible} of ${rows.length} methods`;
+    for (const label of $$("[data-part]", form)) {
+      label.hidden = !composed;
+      const there = new Set(composed ? rows.map((row) => part(row, label.dataset.part)) : []);
+      for (const option of $$("option:not([value])", label)) option.hidden = option.disabled = !there.has(option.value);
+    }
+    const visible = rows.filter((row) => !row.hidden);
+    const says = (i) => {
+      const ranked = visible.filter((row) => !row.classList.contains("unranked"));
+      return i >= 0 && (ranked.length < 2 || new Set(ranked.map((row) => row.cells[i].textContent.trim())).size > 1);
+    };
+    const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
+    for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
+    const all = `${rows.length} ${composed ? "pipelines" : "methods"}`;
+    $("#count").textContent = visible.length === rows.length ? all : `${visible.length} of ${all}`;
+    const plotting = state.view === "plot";
+    $("#plot").hidden = !plotting;
+    $(".scroll", section).hidden = plotting;
+    if (plotting) {
+      const pick = (slugs) => choose({ pick: slugs.join(" ") });
+      drawing().then(() => draw(table, visible, state.pick.split(" ").filter(Boolean), pick))
+        .catch((error) => { $("#plot-note").textContent = error.message; });
+    }
   }
   form.hidden = false;
   const choose = bind(form, apply);
+  for (const [at, event] of [[window, "theme"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) at.addEventListener(event, () => choose({}));
 }
 
 // ---- data files ----
@@ -172,15 +208,18 @@ const arrived = new Map(); // contents of the data files, which call load(name, 
 const packed = new Map();
 function load(name, content) { packed.set(name, content); }
 
+/** Run a script of the site, from file:// too. */
+const script = (src) => new Promise((resolve, reject) => {
+  const element = make("script", { src });
+  element.onload = resolve;
+  element.onerror = () => reject(new Error(`${src} is missing: rebuild the site`));
+  document.head.append(element);
+});
+
 /** Load a data file beside the page with a script tag, which works from file:// too, and unpack it. */
 async function file(folder, name) {
   if (arrived.has(name)) return arrived.get(name);
-  await new Promise((resolve, reject) => {
-    const script = make("script", { src: `${folder}${name}.js` });
-    script.onload = resolve;
-    script.onerror = () => reject(new Error(`${name}.js is missing: rebuild the site`));
-    document.head.append(script);
-  });
+  await script(`${folder}${name}.js`);
   const bytes = Uint8Array.from(atob(packed.get(name)), (c) => c.charCodeAt(0));
   const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   arrived.set(name, JSON.parse(await text));

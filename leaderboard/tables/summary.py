@@ -12,6 +12,7 @@ from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
+from leaderboard.read.pipelines import BETWEEN, Parts, parts_of
 from leaderboard.read.results import AggregationUnit, Dataset, Results, slug, units
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
@@ -113,6 +114,7 @@ class SummaryRow:
     spelled: str
     """The method as the command line names it, in the same way under all samplings if λ is the default there."""
     badge: str
+    parts: Parts
     retrainings: int
     rank: Estimate | None
     estimates: Mapping[str, Estimate | None]
@@ -158,6 +160,11 @@ class Summary:
     top: tuple[float, float] | None = None
     """In which share of resamples of families the first five places keep their set, and their order."""
     rehearsed: Rehearsal | None = None
+
+    @property
+    def composed(self) -> bool:
+        """Tell whether a title of its rows has several parts: these have columns then, and filters."""
+        return any(BETWEEN in row.title for row in self.rows if not np.isnan(row.churn))
 
     @property
     def interval(self) -> str:
@@ -404,6 +411,7 @@ def _row(
         method=entries[0].method,
         spelled=entries[0].spelled,
         badge=_badge(cells),
+        parts=_parts(cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates=estimates,
@@ -412,6 +420,12 @@ def _row(
         differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
         keeps=bool(block) and keeps(estimates.get(f"delta_{KEPT[task].key}"), block),
     )
+
+
+def _parts(cells: Sequence[Cell]) -> Parts:
+    """Return what the pipelines of cells of one method are made of."""
+    values = [set(part) for part in zip(*map(parts_of, cells), strict=True)]
+    return Parts(*(value.pop() if len(value) == 1 else "the dataset's" for value in values))
 
 
 def _badge(cells: Sequence[Cell]) -> str:

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from benchmark.pipeline import FEATURES
 from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import INK, styles
+from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import collect
-from leaderboard.site.names import SHAPES, Names
+from leaderboard.site.names import HUES, LEARNERS, SHAPES, Names, look_of_parts
 
 
 @pytest.fixture
@@ -57,3 +59,11 @@ def test_a_method_looks_the_same_under_all_samplings(make_cell):
     shown = {title: styles_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}
     assert shown.items() <= styles_of(collect(cells)).items()
     assert len(set(shown.values())) == 4
+
+
+def test_each_common_learner_has_a_colour_of_its_own_and_each_kind_of_features_a_shape():
+    looks = [look_of_parts(Parts(learner, "MiniMol", "none", "default")) for learner in LEARNERS]
+    assert [look.colour for look in looks] == list(HUES)
+    names = [*FEATURES.values(), "Morgan counts + atom pairs"]
+    assert len({look_of_parts(Parts("SVM", features, "none", "default")).marker for features in names}) == len(names)
+    assert look_of_parts(Parts("Mine", "columns", "none", "default")).colour in HUES

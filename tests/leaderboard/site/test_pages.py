@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -16,15 +18,19 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import example_flips, scorecard
 from benchmark.store.cell import Submission
 from benchmark.types import TASKS
 from leaderboard import site
+from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
+
+from ..conftest import noisy
 
 
 class Links(HTMLParser):
@@ -68,7 +74,19 @@ def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
             assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
                 "http://www.w3.org/2000/svg",
                 "http://www.w3.org/1999/xlink",
+                *("https://www.chartjs.org", "https://www.chartjs.org/chartjs-plugin-zoom/2.2.0/"),  # in comments
+                "https://github.com/kurkle/color#readme",
             }, path
+
+
+def test_the_plot_brings_its_libraries_with_their_licences(built: Path) -> None:
+    loaded = [*(built / "static").glob("chart*.js"), built / "static" / "plot.js"]
+    assert sum(path.stat().st_size for path in loaded) < 300_000
+    licences = (built / "static" / "chart.LICENCES.md").read_text()
+    for name in ("chart.umd.min.js", "chartjs-plugin-zoom.min.js"):
+        version = re.findall(r"v(\d+\.\d+\.\d+)", (built / "static" / name).read_text()[:200])
+        assert f"{version[0]} ({name})" in licences
+    assert licences.count("The MIT License") == 2
 
 
 def test_names_are_escaped_everywhere(built: Path) -> None:
@@ -262,20 +280,184 @@ def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
     assert page.texts(METHODS)[-1] == "ERM"
 
 
-def test_a_method_has_the_same_colour_in_the_table_and_in_the_plot_and_is_linked_in_both(page: Page) -> None:
+def plotted(page: Page, where: str = "") -> None:
+    page.open(f"index.html#view=plot{where}")
+    page.wait(
+        "typeof chart !== 'undefined' && chart !== null && document.querySelector('#plot-note').textContent !== ''"
+    )
+
+
+def test_the_plot_has_the_rows_of_the_table_in_their_colours(page: Page, results: Results) -> None:
+    plotted(page)
+    points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.href, p.colour, p.x, p.y])")
+    rows = {row.title: row.estimates for row in summaries(results)[0].rows}
+    assert {title for title, *_ in points} == {*rows}
+    for title, href, colour, x, y in points:
+        change = rows[title]["delta_matched_accuracy"]
+        assert x == pytest.approx(100 * change.value if change else 0)
+        assert y == pytest.approx(100 * rows[title]["matched_churn"].value)
+        look = """const rows = [...document.querySelectorAll("#board th.row")];
+            const th = rows.find((e) => e.dataset.title === arguments[0]);
+            return [th.querySelector("a").getAttribute("href"), getComputedStyle(th.querySelector(".look")).color]"""
+        assert page.run(look, title) == [href, colour]
+    assert page.texts(METHODS) == [], "the table is a click away"
+    page.fill("q", "cal")
+    assert page.run("return chart.data.datasets[0].data.map((p) => p.title)") == ["CALM"]
+    page.click("[name=view]")
+    assert page.texts(METHODS) == ["CALM"]
+    assert page.texts("#plot canvas") == []
+
+
+def at(page: Page, title: str, dx: float = 0, dy: float = 0) -> Any:
+    """Return actions that move the pointer to a point of the plot, or so many pixels from it."""
+    from selenium.webdriver import ActionChains
+
+    canvas = page.driver.find_element("css selector", "#plot canvas")
+    page.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    x, y = page.run(
+        """const { data } = chart.data.datasets[0];
+        const { x, y } = chart.getDatasetMeta(0).data[data.findIndex((p) => p.title === arguments[0])];
+        return [x - chart.width / 2, y - chart.height / 2]""",
+        title,
+    )
+    return ActionChains(page.driver).move_to_element_with_offset(canvas, round(x + dx), round(y + dy))
+
+
+def test_the_plot_says_what_the_pointer_rests_on_keeps_what_is_clicked_and_zooms(page: Page) -> None:
+    plotted(page)
+    at(page, "CALM").perform()
+    page.wait("chart.tooltip.opacity > 0")
+    assert page.run("return chart.tooltip.title") == ["CALM"]
+    assert "place 1" in page.run("return chart.tooltip.body[0].lines")
+    at(page, "CALM").click().perform()
+    assert page.hash == "#view=plot&pick=calm"
+    at(page, "ERM").click().perform()
+    assert [text.split(" place")[0] for text in page.texts("#picked li")] == ["CALM", "ERM", "Compare these two"]
+    compare = page.run("return document.querySelector('#picked li:last-child a').getAttribute('href')")
+    assert compare == "compare.html#a=CALM&b=ERM"
+    at(page, "CALM").click().perform()
+    assert page.hash == "#view=plot&pick=erm"
+    at(page, "CALM", -40, -40).click_and_hold().move_by_offset(80, 80).release().perform()
+    page.wait("chart.isZoomedOrPanned()")
+    inside = (
+        "const { min, max } = chart.scales.x; return chart.data.datasets[0].data.map(({ x }) => x >= min && x <= max)"
+    )
+    assert page.run(inside).count(True) == 1
+    page.click("[data-zoom=reset]")
+    assert not page.run("return chart.isZoomedOrPanned()")
+
+
+def test_the_plot_can_be_read_with_the_keyboard(page: Page) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    plotted(page)
+    page.run("document.querySelector('#plot canvas').focus()")
+    order = page.run("return [...chart.data.datasets[0].data].sort((a, b) => a.y - b.y).map((p) => p.title)")
+    said = []
+    for _ in order:
+        ActionChains(page.driver).send_keys(Keys.ARROW_UP).perform()
+        said += page.texts("#plot-status")
+    assert [text.partition(": ")[0] for text in said] == order
+    assert all("Matched churn (%): " in text for text in said)
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    assert page.texts("#picked a") == [order[-1]]
+    ActionChains(page.driver).send_keys("+").perform()
+    assert page.run("return chart.isZoomedOrPanned()")
+    ActionChains(page.driver).send_keys(Keys.ARROW_DOWN).perform()
+    assert page.texts("#plot-status")[0].startswith(f"{order[-2]}: "), "keeping a point leaves the keyboard where it is"
+    assert page.run("return document.querySelector('#plot canvas').ariaLabel").startswith("3 of the table's rows")
+
+
+PIPELINES = {
+    ("erm", "", "", ""): ("ERM", 1.5),
+    ("erm", "", "atom_pairs.4096", ""): ("ERM · atom_pairs 4096", 1.0),
+    ("svm", "", "", ""): ("SVM", 0.6),
+    ("svm", "", "minimol", "best"): ("SVM · minimol · tuned", 0.05),
+    ("bagging", "svm", "", ""): ("Bagging K=5 · SVM", 0.4),
+    ("knn", "", "", ""): ("k-NN", 1.2),
+}
+"""Method, learner, features and tuning: the title as it is stored, and the noise of its predictions."""
+
+
+@pytest.fixture(scope="session")
+def pipelines(make_cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A first page of pipelines, of which one lacks a dataset."""
+    cells = []
+    y = np.arange(80) % 2
+    for i in range(2):
+        for (method, learner, features, tune), (title, noise) in PIPELINES.items():
+            if (method, i) != ("knn", 1):
+                made = make_cell(
+                    f"d{i}", method, values=noisy(np.random.default_rng(i), y, noise), y=y, seeds=(1, 2, 3, 4, 5, 6)
+                )
+                key = replace(made.key, learner=learner, features=features, tune=tune)
+                facts = made.facts.dataset.model_copy(update={"features": ("morgan:2048:2",)})
+                cells.append(replace(made.with_facts(dataset=facts), key=key, title=title))
+    results, folder = collect(cells), tmp_path_factory.mktemp("pipelines")
+    shutil.copytree(CHECKOUT / "leaderboard" / "static", folder / "static")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(published, "listed_methods", frozenset)  # otherwise they are the reader's own, which always show
+        (folder / "index.html").write_text(str(dict(Site(results, results, "runs", {}).overall())["index.html"]))
+    return folder
+
+
+def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of_each_learner(
+    page: Page, pipelines: Path
+) -> None:
+    def parts() -> list[str]:
+        cells = """return [...document.querySelectorAll("#board tbody tr")].filter((row) => row.checkVisibility())
+            .map((row) => [0, 2, 3, 4].map((i) => row.cells[i].querySelector("a") ?? row.cells[i]))
+            .map((cells) => cells.map((e) => e.textContent.trim()))"""
+        return [", ".join(row) for row in page.run(cells)]
+
+    page.folder = pipelines
     page.open("index.html")
-    for title in ("CALM", "<I>ODD</I>"):
-        colour, link, of_plot, plotted = page.run(
-            """const rows = [...document.querySelectorAll("#board tbody th")];
-            const row = rows.find((th) => th.dataset.value === arguments[0]);
-            const link = [...document.querySelectorAll("figure svg a")].find((a) => a.textContent === arguments[0]);
-            const marks = [...document.querySelectorAll("figure svg use")].map((use) => getComputedStyle(use).fill);
-            const colour = getComputedStyle(row.querySelector(".look")).color;
-            return [colour, row.querySelector("a").getAttribute("href"), link.getAttribute("href"), marks];""",
-            title,
-        )
-        assert link == of_plot
-        assert colour in plotted
+    assert page.texts("#board thead th")[:2] == ["Learner", "Place"]
+    assert "Remedy" not in page.texts("#board thead th"), "no row that is shown has one"
+    best = [
+        "SVM, MiniMol, none, tuned",
+        "Perceptron, atom pairs, none, default",
+        "Perceptron, Morgan bits, none, default",
+    ]
+    assert parts() == best
+    assert page.texts("#count") == ["3 of 6 pipelines"]
+    page.fill("learner", "")
+    assert set(parts()) == {
+        *best,
+        "SVM, Morgan bits, none, default",
+        "SVM, Morgan bits, Bagging K=5, default",
+    }
+    for name, text, expected in (
+        ("learner", "SVM", 3),
+        ("features", "Morgan bits", 2),
+        ("remedy", "Bagging K=5", 1),
+        ("tuning", "tuned", 0),
+    ):
+        page.fill(name, text)
+        assert len(parts()) == expected, name
+    assert page.hash == "#learner=SVM&features=Morgan+bits&remedy=Bagging+K%3D5&tuning=tuned"
+    page.open("index.html#learner=k-NN")
+    assert parts() == []
+    page.run("document.querySelector('[name=incomplete]').click()")
+    assert parts() == ["k-NN, Morgan bits, none, default"]
+
+
+def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(
+    page: Page, pipelines: Path
+) -> None:
+    page.folder = pipelines
+    plotted(page, "&learner=")
+    points = page.run(
+        "return chart.data.datasets[0].data.map((p) => [p.row.cells[0].dataset.learner, p.colour, p.shape[0], p.title])"
+    )
+    assert len(points) == 5
+    assert (
+        len({(learner, colour) for learner, colour, _, _ in points}) == len({colour for _, colour, _, _ in points}) == 2
+    )
+    shapes = {title: shape for _, _, shape, title in points}
+    assert shapes["ERM"] == shapes["SVM"] == shapes["Bagging K=5 · SVM"] == "circle"
+    assert len({shapes["ERM"], shapes["ERM · atom pairs"], shapes["SVM · MiniMol · tuned"]}) == 3
+    assert page.texts("#plot-legend li") == ["●Perceptron", "●SVM", "◆atom pairs", "▼MiniMol", "●Morgan bits"]
 
 
 def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
