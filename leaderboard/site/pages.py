@@ -44,8 +44,10 @@ from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "plot.js")
-STATIC += ("chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md")
+STATIC = (
+    *("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "plot.js"),
+    *("chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md"),
+)
 
 
 def updated() -> date:
