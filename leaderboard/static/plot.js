@@ -105,7 +105,7 @@ function draw(table, rows, picked, pick) {
       datasets: [{
         data: points, pointStyle: points.map((p) => p.shape[0]), rotation: points.map((p) => p.shape[1] ?? 0),
         pointBorderColor: points.map((p) => p.colour), pointBackgroundColor: points.map((p) => (p.hollow ? back : p.colour)),
-        pointBorderWidth: points.map((p) => (p.shape[0].startsWith("cross") ? 4 : 1.5)),
+        pointBorderWidth: points.map((p) => (p.shape[0].startsWith("cross") && !p.hollow ? 4 : 1.5)),
         pointRadius: points.map((p) => (picked.includes(p.slug) ? 9 : 6)), pointHoverRadius: 9, pointHitRadius: 8,
         pointHoverBackgroundColor: points.map((p) => (p.hollow ? back : p.colour)), pointHoverBorderColor: points.map((p) => p.colour),
       }, { type: "line", data: front.map(({ x, y }) => ({ x, y })), borderColor: soft, borderWidth: 1, borderDash: [4, 3], pointRadius: 0, pointHitRadius: 0 }],
