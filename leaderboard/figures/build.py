@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 
 from joblib import hash
@@ -9,7 +10,7 @@ from pydantic import TypeAdapter
 
 from benchmark.files import named, program
 from benchmark.measure.catalogue import ORDER
-from benchmark.types import TASKS
+from benchmark.types import TASKS, Sampling
 from leaderboard.figures import charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast, heat_map
@@ -36,7 +37,8 @@ def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
 def draw(drawing: Drawing) -> Figure | None:
     """Draw a figure in this process."""
     with look():
-        return drawing.draw(*drawing.given)
+        figure = drawing.draw(*drawing.given)
+    return figure and replace(figure, caption=f"{figure.caption} {drawing.terms}".strip())
 
 
 def _drawn(drawing: Drawing) -> bytes:
@@ -50,7 +52,7 @@ def _name(drawing: Drawing) -> str:
             version("matplotlib"),
             f"{drawing.draw.__module__}.{drawing.draw.__qualname__}",
             program("benchmark", "leaderboard"),
-            hash(drawing.given),
+            hash((drawing.given, drawing.terms)),
         ],
         ".json",
     )
@@ -84,6 +86,21 @@ def styles_of(whole: Results) -> dict[str, Style]:
     return styles(titles, reference)
 
 
+TRAINED_ON: Mapping[Sampling, str] = {
+    "halves": "the two halves of the training rows",
+    "nested": "bootstraps of the training rows and saw nothing else",
+    "paper": "bootstraps of the training rows",
+    "update": "the same rows",
+}
+TERMS = {
+    "classification": "ERM: one plain network. Churn: share of predictions that differ between two models that were "
+    "trained on {}; matched: if both call equally many examples positive.",
+    "regression": "ERM: one plain network. Churn: mean difference between the predictions of two models that were "
+    "trained on {}; 1 − ICC: share of the variance of predictions that comes from retraining.",
+}
+"""Definitions without which no caption of a paper stands alone."""
+
+
 def of_results(
     results: Results, structures: Structures = dict, method_styles: Mapping[str, Style] | None = None
 ) -> Iterator[Drawing]:
@@ -100,26 +117,28 @@ def of_results(
     scored = () if results.sampling == "halves" else results.datasets
     curves = {d.name: captured for d in scored if (captured := triage.curves(d))}
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
+    terms = {task: text.format(TRAINED_ON[results.sampling]) for task, text in TERMS.items()}
+    of_classes = partial(Drawing, terms=terms["classification"])
     for dataset in results.datasets:
         on = board_of[dataset.name]
         of_board = {title: method_styles[title] for title in sorted({reference, *(row.title for row in on.rows)})}
-        yield Drawing(pareto.pareto, (on, dataset.unit, of_board, reference))
+        yield Drawing(pareto.pareto, (on, dataset.unit, of_board, reference), terms[dataset.task])
         if dataset.name in curves:
-            yield Drawing(triage.triage, (dataset.name, curves[dataset.name]))
+            yield of_classes(triage.triage, (dataset.name, curves[dataset.name]))
         if dataset.name in contrasts:
-            yield Drawing(heat_map, (contrasts[dataset.name],))
+            yield of_classes(heat_map, (contrasts[dataset.name],))
     if headline := [board_of[d.name] for d in results.headline()]:
-        yield Drawing(forest, (headline, method_styles, compared))
+        yield of_classes(forest, (headline, method_styles, compared))
     if summary := first(results):
         on_boards = [board_of[dataset.name] for dataset in summary.datasets]
-        yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, method_styles, reference))
+        yield of_classes(pareto.overall, (summary.rows, summary.over, on_boards, method_styles, reference))
         if summary.ranking:
-            yield Drawing(ranks.critical_difference, (summary.ranking, method_styles))
+            yield of_classes(ranks.critical_difference, (summary.ranking, method_styles))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
-        yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
+        yield of_classes(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
     for task in TASKS:
         if against := panels(results, task):
-            yield Drawing(churn_against, (task, against))
+            yield Drawing(churn_against, (task, against), terms[task])
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
-            yield Drawing(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))
+            yield of_classes(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

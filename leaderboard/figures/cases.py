@@ -15,8 +15,9 @@ from leaderboard.figures.style import INK, PAGE, Axes, Path, axes, finish, sheet
 CASES = 6
 """Maximum number of molecules in the figure."""
 ACROSS = 3
-LABEL, WIDE, TALL = 1.25, 1.9, 1.25
-"""Width of the methods' names, and width and height of a drawing, in inches."""
+LABEL, TALL = 1.15, 1.1
+WIDE = (PAGE - LABEL) / ACROSS
+"""Width of the methods' names, and height and width of a drawing, in inches."""
 PIXELS = 100
 """RDKit pixels per inch."""
 
@@ -38,7 +39,7 @@ def cases(pair: Contrast, smiles: Mapping[str, str]) -> Figure | None:
         right = PAGE - left - WIDE + 0.12
         ax = axes(on, left, right, top + words, height - top - words - TALL)
         _draw(ax, smiles[str(pair.ids[t])])
-        ax.set_title(f"class {pair.y[t]}; flips in {percent(erm[t])} of pairs", loc="left", fontsize=7, pad=3)
+        ax.set_title(f"class {pair.y[t]}; flips in {percent(erm[t])}", loc="left", fontsize=7, pad=3)
         ax = axes(on, left, right, top + words + TALL, height - top - words - TALL - strip)
         cells(ax, pair.erm[None, :, t])
         cells(ax, pair.other[None, :, t], down=1.2)

@@ -63,7 +63,7 @@ def churn_against(task: Task, drawn: Sequence[Panel]) -> Figure:
     on = sheet(COLUMN, HIGH * rows + 0.22)
     for number, panel in enumerate(drawn):
         left, top = 0.42 + WIDE * (number % 2), 0.36 + HIGH * (number // 2)
-        ax = axes(on, left, COLUMN - left - 1.2, top, HIGH * rows + 0.22 - top - 0.72)
+        ax = axes(on, left, COLUMN - left - 1.17, top, HIGH * rows + 0.22 - top - 0.72)
         _draw(ax, panel)
     kinds = sorted({dot.papers for panel in drawn for dot in panel.dots}, reverse=True)
     for papers in kinds:

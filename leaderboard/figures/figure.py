@@ -28,7 +28,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure yet to be drawn by ``draw(*given)``, which may return None.
+    """A figure yet to be drawn by ``draw(*given)``, which may return None; ``terms`` end its caption.
 
     ``draw`` is a module-level function and ``given`` holds exactly the data that the figure depends on: the figure is
     redrawn only when one of them changes.
@@ -36,3 +36,4 @@ class Drawing:
 
     draw: Callable[..., Figure | None]
     given: tuple[Any, ...]
+    terms: str = ""

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from benchmark.measure.intervals import Estimate
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
-from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet, ticks
+from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, breadth, finish, sheet, ticks
 from leaderboard.tables.boards import Board, BoardRow
 
 PITCH = 0.085
 """Inches from one method to the next."""
+MOST = 8
+"""Maximum number of methods beside each other on one dataset."""
 
 
 def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterable[str]) -> Figure | None:
@@ -23,14 +25,15 @@ def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterab
             if row.title in known and (estimate := estimate_of(row, "delta_churn")):
                 known[row.title][board.title] = estimate, row
     boards = [board for board in boards if any(board.title in by_board for by_board in known.values())]
-    kept, left_out = calmest([method for method, by_board in known.items() if by_board], boards)
+    kept, left_out = calmest([method for method, by_board in known.items() if by_board], boards, MOST)
     if not kept:
         return None
     kept.sort(key=lambda method: sum(e.value for e, _ in known[method].values()) / len(known[method]))
     each = len(kept) + 2.0
-    top = 0.1 + 0.16 * -(-len(kept) // 4)
+    across = int((PAGE - 0.1) / (breadth(kept) + 0.35)) or 1
+    top = 0.1 + 0.16 * -(-len(kept) // across)
     on = sheet(PAGE, top + 0.4 + PITCH * each * len(boards))
-    ax = axes(on, 1.35, 0.08, top, 0.4)
+    ax = axes(on, breadth(board.title for board in boards) + 0.1, 0.08, top, 0.4)
     drawn = []
     for i, board in enumerate(boards):
         if i % 2 == 0:
@@ -49,7 +52,7 @@ def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterab
     ax.set_yticks([(i + 0.5) * each for i in range(len(boards))], [board.title for board in boards])
     ticks(ax, 10, "x")
     ax.set_xlabel("Δ churn vs ERM (pp); left of the line: fewer flips than ERM")
-    on.legend(handles=handles(kept, styles), loc="upper left", ncols=4, borderaxespad=0.1, handletextpad=0.2)
+    on.legend(handles=handles(kept, styles), loc="upper left", ncols=across, borderaxespad=0.1, handletextpad=0.2)
     lower = {method: sum(e.high < 0 for e, _ in known[method].values()) for method in kept}
     counts = ", ".join(f"{method} on {n}" for method, n in sorted(lower.items(), key=lambda item: -item[1]))
     return finish(

@@ -7,7 +7,7 @@ from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate, described
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
-from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
+from leaderboard.figures.style import COLUMN, MUTED, Style, axes, breadth, finish, sheet, ticks
 from leaderboard.tables.boards import Board
 from leaderboard.tables.summary import SummaryRow
 
@@ -100,8 +100,9 @@ def _plot(
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
     points = [p for p in points if p.method in (reference, *kept)]
-    on = sheet(COLUMN, 2.75)  # as high as the longest key, below the title
-    ax = axes(on, 0.42, 1.66, 0.26, 0.4)
+    on = sheet(COLUMN, 2.9)  # as high as the longest key, above the label of the axis
+    key = breadth((p.method for p in points), 7) + 0.22
+    ax = axes(on, 0.42, key + 0.05, 0.26, 0.4)
     best = front(points, scale.better)
     corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
     ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
@@ -117,8 +118,10 @@ def _plot(
     order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
     on.legend(
         handles=handles(order, styles, [p.method for p in points if p.marked]),
-        loc="lower right",
+        loc="upper left",
+        bbox_to_anchor=(1 - key / COLUMN, 1),
         borderaxespad=0,
+        borderpad=0,
         handletextpad=0,
         labelspacing=0.7,
         fontsize=7,

@@ -22,13 +22,12 @@ def estimate_of(row: BoardRow | None, key: str) -> Estimate | None:
     return None if estimate is None or np.isnan(estimate.value) else estimate
 
 
-def calmest(methods: Sequence[str], boards: Sequence[Board]) -> tuple[list[str], str]:
-    """Select the ``methods`` (without the reference) to draw in a figure of ``boards``, with a note for its caption.
+def calmest(methods: Sequence[str], boards: Sequence[Board], most: int = MOST - 1) -> tuple[list[str], str]:
+    """Select ``most`` of the ``methods`` (without the reference) to draw, with a note for the figure's caption.
 
     Returns those with the lowest mean rank by churn on these boards, in the given order; methods without churn on a
     board rank last there.
     """
-    most = MOST - 1
     if len(methods) <= most:
         return list(methods), ""
     places = dict.fromkeys(methods, 0)
@@ -37,7 +36,7 @@ def calmest(methods: Sequence[str], boards: Sequence[Board]) -> tuple[list[str],
         for method in methods:
             places[method] += order.index(method) if method in order else len(methods)
     best = sorted(methods, key=lambda method: places[method])[:most]
-    note = f" Shows ERM and, of {len(methods)} methods, the {most} with the lowest mean rank by churn on these data."
+    note = f" Shows, of {len(methods)} methods beside ERM, the {most} with the lowest mean rank by churn on these data."
     return [method for method in methods if method in best], note
 
 

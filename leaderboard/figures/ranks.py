@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.style import INK, PAGE, Style, axes, finish, sheet
+from leaderboard.figures.style import INK, PAGE, Style, axes, breadth, finish, sheet
 from leaderboard.stats.ranks import Ranking
 
 MOST = 24
@@ -29,13 +29,15 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
     first = axis + 0.12 + bar * len(groups) + 0.1
     height = first + line * half
     on = sheet(PAGE, height)
-    ax = axes(on, 1.9, 1.9, 0, 0)
+    side = breadth(methods) + 0.42
+    ax = axes(on, side, side, 0, 0)
     ax.set(xlim=(1, k), ylim=(height, 0))
     ax.set_axis_off()
-    beyond = 13 if max(rank.values()) >= 10 else 10  # steps from the line's end to the name, past the number
+    inch = (k - 1) / (PAGE - 2 * side)
+    beyond = breadth(f"{mean:.2f}" for mean in rank.values()) + 0.1  # from the line's end to the name, past the number
     free: dict[str, Any] = {"clip_on": False, "solid_capstyle": "butt"}
     ax.plot([1, k], [axis, axis], color=INK, linewidth=0.8, **free)
-    for tick in range(1, k + 1):
+    for tick in range(1, k + 1, 1 + k // 12):
         ax.plot([tick, tick], [axis - 0.05, axis], color=INK, linewidth=0.8, **free)
         ax.text(tick, axis - 0.07, str(tick), ha="center", va="bottom")
     cd = ranking.critical_difference
@@ -45,13 +47,13 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         left = i < half
         y = first + line * (i if left else k - 1 - i)
         end = 1 if left else k
-        step = (k - 1) / 105 * (-1 if left else 1)  # of the axis, 3.2 inches long
+        out = -inch if left else inch
         x, style = rank[method], styles[method]
         ax.plot([x, x, end], [axis, y, y], color=style.colour, linewidth=0.9, **free)
         ax.plot([x], [axis], color=style.colour, marker=style.marker, markersize=4, clip_on=False, zorder=3)
-        side: dict[str, Any] = {"ha": "right" if left else "left", "va": "center"}
-        ax.text(end + step, y, f"{x:.2f}", **side)
-        ax.text(end + beyond * step, y, method, **side)
+        to: dict[str, Any] = {"ha": "right" if left else "left", "va": "center"}
+        ax.text(end + 0.03 * out, y, f"{x:.2f}", **to)
+        ax.text(end + beyond * out, y, method, **to)
     for i, group in enumerate(groups):
         y = axis + 0.12 + bar * i
         reach = [rank[method] for method in group]

@@ -24,22 +24,20 @@ INK = "#010101"
 """Black in a PDF; replaced by the colour of the surrounding text in an SVG, so that it is legible on dark pages."""
 MUTED = "#7a7a7a"
 """For axes and secondary elements: a contrast of more than 4 on white and on near-black."""
-COLUMN, PAGE = 3.5, 7.0
-"""Widths of a column and of a page in inches, at which type is 7 to 8 points."""
+COLUMN, PAGE = 3.5, 5.5
+"""Widths in inches of a column of two, and of the text in the paper (NeurIPS), at which type is 7 to 8 points."""
 FIXED = (
-    "Bagging K=2",
-    "Bagging K=5",
-    "Deep ensemble K=5",
-    "MC dropout",
-    "Random forest",
-    "SWA",
-    "Twin-bootstrap λ=300",
+    *("Bagging K=2", "Bagging K=5", "Deep ensemble K=5", "MC dropout", "Random forest", "SWA", "Twin-bootstrap λ=300"),
+    *("SVM", "Gaussian process", "Extra trees", "k-NN", "Gradient boosting", "Logistic or ridge regression"),
+    *("Twin-bootstrap λ=100", "Multi-kernel SVM", "LightGBM", "Codistillation λ=100", "Twin-shared λ=100", "XGBoost"),
+    *("Perceptron", "CatBoost", "GIN", "Chemprop", "TabM K=32", "MiniMol", "ChemBERTa-77M-MTR", "ResNet-50"),
+    *("Twin-bootstrap λ=3", "Codistillation λ=3", "Twin-shared λ=3"),
 )
-"""Methods with the same colours in all results."""
+"""All learners, and the remedies of the first page: each has the same look in all results. New ones come last."""
 COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b33f20")
 """Close to the hues of Okabe and Ito (2008), adjusted to a contrast of 3 on white and on near-black and a CIELAB
 distance of at least 25 between any two, also for readers who see no red or no green."""
-MARKERS = "osD^vPX"
+MARKERS = "osD^vPX<>p*"
 TIP = "tip: "
 """Start of the ``gid`` of an artist whose rest is shown where the pointer rests on it."""
 MOST = 14
@@ -84,11 +82,20 @@ class Style:
 
 
 def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
-    """Return a colour and a marker for each method: ink for the reference; the next 49 all look different."""
-    n = len(COLOURS)
-    order = [*FIXED, *sorted(set(titles) - {*FIXED, reference})]
-    method_styles = {title: Style(COLOURS[i % n], MARKERS[(i + i // n) % n]) for i, title in enumerate(order)}
-    return {reference: Style(INK, "o")} | method_styles
+    """Return a colour and a marker for each method: ink for the reference; no two look the same before there are 77.
+
+    With other features or settings, which follow its name, a learner keeps its colour.
+    """
+    looks = [
+        Style(COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)])
+        for i in range(len(COLOURS) * len(MARKERS))
+    ]
+    taken = dict(zip(FIXED, looks, strict=False))
+    for title in sorted(set(titles) - {*FIXED, reference}):
+        colour = taken.get(re.split(" ·|,", title)[0], Style("", "")).colour
+        free = [style for style in looks if style not in taken.values()] or looks
+        taken[title] = next((style for style in free if style.colour == colour), free[0])
+    return {reference: Style(INK, "o")} | taken
 
 
 @contextmanager
@@ -116,19 +123,30 @@ def axes(on: Sheet, left: float, right: float, top: float, bottom: float) -> Axe
     )
 
 
+def breadth(texts: Iterable[str], size: float = 7.5) -> float:
+    """Return the width of the widest of ``texts`` in inches, at a ``size`` in points; at most 1.7, to leave room."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font, measure = FontProperties(size=size), TextToPath().get_text_width_height_descent
+    return min(1.7, max(measure(text, font, False)[0] for text in texts) / 72)
+
+
 def ticks(ax: Axes, most: int = 6, axis: Literal["both", "x", "y"] = "both") -> None:
     """Label an axis with at most ``most`` round numbers: no 2.5 or 12.5."""
     ax.locator_params(axis, nbins=most, steps=[1, 2, 5, 10])
 
 
 def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: str = "") -> Figure:
-    """Convert ``on`` to a ``Figure``."""
+    """Convert ``on`` to a ``Figure``, on a larger page than its sheet if a long name reaches beyond it."""
     from matplotlib import rc_context
+    from matplotlib.transforms import Bbox
 
     svg, pdf = io.StringIO(), io.BytesIO()
+    page = Bbox.union([on.get_tightbbox(), Bbox.from_bounds(0, 0, *on.get_size_inches())])
     with rc_context({"svg.hashsalt": key}):  # ids of clips and markers unique within a page
-        on.savefig(svg, format="svg", metadata={"Date": None})
-    on.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": title})
+        on.savefig(svg, format="svg", bbox_inches=page, metadata={"Date": None})
+    on.savefig(pdf, format="pdf", bbox_inches=page, metadata={"CreationDate": None, "Title": title})
     return Figure(key, title, caption, alt, dataset, _for_pages(svg.getvalue(), alt), pdf.getvalue())
 
 

@@ -11,7 +11,7 @@ from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recal
 from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
-from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, Axes, axes, finish, sheet
+from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, Axes, axes, breadth, finish, sheet
 from leaderboard.read.results import Dataset
 
 SHARES = np.linspace(0, 1, 101)
@@ -89,14 +89,16 @@ def overall(datasets: Sequence[Curves], weights: np.ndarray) -> Figure:
     """
     few = RUNS[0]
     on = sheet(PAGE, 2.7)
-    ax = axes(on, 0.42, PAGE - 3.3, 0.24, 0.4)
+    names = breadth((curves.title for curves in datasets), 7) + 0.1
+    each = (PAGE - 0.95 - names) / 2
+    ax = axes(on, 0.42, PAGE - 0.42 - each, 0.24, 0.4)
     _shares(ax)
     for curves in datasets:
         ax.plot(100 * SHARES, 100 * curves.churn[few], color=MUTED, linewidth=0.8)
     mean = np.average([curves.churn[few] for curves in datasets], axis=0, weights=weights)
     ax.plot(100 * SHARES, 100 * mean, color=INK, linewidth=1.6)
     ax.text(98, 4, f"score: churn of {few} runs\none line per dataset, bold: mean", ha="right", fontsize=7)
-    ax = axes(on, 3.85, 1.0, 0.24, 0.4)
+    ax = axes(on, PAGE - names - each, names, 0.24, 0.4)
     _convergence(ax, datasets)
     values = {k: [curves.recall(k) for curves in datasets if k in curves.churn] for k in RUNS}
     numbers = ", ".join(f"{percent(min(v))} to {percent(max(v))} with {k} runs" for k, v in values.items() if v)
@@ -125,14 +127,15 @@ def _convergence(ax: Axes, datasets: Sequence[Curves]) -> None:
         ends.append((places[-1], curves.title))
     low, high = ax.get_ylim()
     inch = (high - low) / (ax.get_position().height * ax.get_figure(root=True).get_figheight())  # type: ignore[union-attr]
-    at = spread([y for (_, y, _), _ in ends], 0.117 * inch)
+    at = np.array(spread([y for (_, y, _), _ in ends], 0.117 * inch))
+    at += min(0, high - at.max())  # below the title
     line = {"arrowstyle": "-", "linewidth": 0.4, "color": MUTED, "shrinkA": 1, "shrinkB": 3}
     for ((x, y, _), title), moved in zip(ends, at, strict=True):
         ax.annotate(title, (x, y), (len(RUNS) - 0.8, moved), va="center", fontsize=7, arrowprops=line)
     ax.set_xticks(range(len(RUNS)), [str(k) for k in RUNS])
     ax.set(xlim=(-0.3, len(RUNS) - 0.8), ylim=(low, high), xlabel="Retrainings behind the score")
     ax.grid(axis="y")
-    ax.set_title(f"Flips captured by reviewing {percent(REVIEWED)} of predictions (%)", loc="left", fontsize=7.5, pad=4)
+    ax.set_title(f"Flips captured by reviewing {percent(REVIEWED)} (%)", loc="left", fontsize=7.5, pad=4)
 
 
 def _shares(ax: Axes) -> None:

@@ -20,6 +20,7 @@ LEARNERS = (
 """Learners with the same colours on every board: black, those of figures, and others as distinct from these."""
 HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#2850f8", "#70a000", "#686820", "#087060")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
+SHAPES |= {"<": "◀", ">": "▶", "p": "⬟", "*": "★"}
 """The markers of figures as characters."""
 
 

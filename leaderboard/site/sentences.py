@@ -1,6 +1,6 @@
 """The sentences of the first page, from the same numbers as its table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from markupsafe import Markup
@@ -8,6 +8,7 @@ from markupsafe import Markup
 from benchmark.measure.catalogue import ORDER
 from benchmark.measure.intervals import IntervalKind
 from benchmark.types import REFERENCE, TASKS, Sampling
+from leaderboard.figures.build import TRAINED_ON
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.builders.churn_to_expect import scale_of
@@ -65,14 +66,6 @@ MOST_NAMED = 12
 """Number of datasets up to which a note names them."""
 BRIEF = 240
 """Characters of a study's answer that are always visible."""
-
-
-TRAINED_ON: Mapping[Sampling, str] = {
-    "halves": "the two halves of the training rows",
-    "nested": "bootstraps of the training rows and saw nothing else",
-    "paper": "bootstraps of the training rows",
-    "update": "the same rows",
-}
 
 
 def to_expect(results: Results) -> Iterator[str]:

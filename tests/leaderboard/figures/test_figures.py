@@ -18,6 +18,8 @@ import pytest
 
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.intervals import Estimate
+from benchmark.pipeline import Learner
+from benchmark.registry import discover
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.build import Structures, draw, drawn, of_results
@@ -26,7 +28,7 @@ from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
-from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
+from leaderboard.figures.style import COLOURS, COLUMN, FIXED, INK, MUTED, PAGE, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board
@@ -193,6 +195,51 @@ def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was
     assert len(drawn_again) == 1
 
 
+WORDY = {"ERM": 1.0, **{f"Distilled bagging of the best network λ={i}, one deployed": 0.2 + 0.1 * i for i in range(20)}}
+
+
+def test_no_text_is_cut_and_pages_are_as_wide_as_a_column_of_the_paper(figures, monkeypatch):
+    """Each text is compared with the page on which it is saved; only names that fit on no page widen it."""
+    from matplotlib.figure import Figure as Whole
+    from matplotlib.legend import Legend
+
+    saved, save = [], Whole.savefig
+
+    def record(on: Whole, *given, bbox_inches, **options) -> None:
+        on.draw_without_rendering()
+        page = bbox_inches.padded(0.01)
+        shown = [*on.texts, *(text for legend in on.findobj(Legend) for text in legend.get_texts())]
+        shown += [text for ax in on.axes for text in (*ax.texts, ax.title, ax._left_title, ax._right_title)]
+        drawn_axes = [axis for ax in on.axes if ax.axison for axis in (ax.xaxis, ax.yaxis)]
+        shown += [axis.label for axis in drawn_axes]
+        for axis in drawn_axes:
+            low, high = sorted(axis.get_view_interval())
+            shown += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+        for text in (text for text in shown if text.get_text()):
+            box = text.get_window_extent().transformed(on.dpi_scale_trans.inverted())
+            assert page.contains(box.x0, box.y0), (text.get_text(), page)
+            assert page.contains(box.x1, box.y1), (text.get_text(), page)
+        saved.append(bbox_inches.width)
+        save(on, *given, bbox_inches=bbox_inches, **options)
+
+    monkeypatch.setattr(Whole, "savefig", record)
+    long = made_up(30, WORDY)
+    build(collect([one.with_facts(dataset=one.facts.dataset.model_copy(update={"title": "W" * 60})) for one in long]))
+    assert len(saved) > 8
+    widths = {float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", figure.pdf)[1]) / 72 for figure in figures}
+    assert {round(width, 2) for width in widths} == {COLUMN, PAGE}
+
+
+def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(figures):
+    cells = made_up(40, {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}})
+    forest = next(figure for figure in build(collect(cells)) if figure.key == "forest")
+    assert len(set(re.findall(r">(method \d\d)<", forest.svg))) == 8
+    assert "of 15 methods beside ERM, the 8 with the lowest mean rank" in forest.caption
+    for figure in figures:
+        assert "ERM: one plain network. Churn: " in figure.caption, figure.key
+        assert "trained on bootstraps of the training rows" in figure.caption, figure.key
+
+
 def test_a_pdf_has_no_date_and_embeds_its_font(figures):
     for figure in figures:
         assert figure.pdf.startswith(b"%PDF")
@@ -228,11 +275,11 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     one = next(d for d in results.datasets if d.name == "one")
     kept, note = calmest(results.methods()[1:], [board(one)])
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
-    assert f"of 15 methods, the {MOST - 1} with the lowest mean rank" in note
+    assert f"of 15 methods beside ERM, the {MOST - 1} with the lowest mean rank" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
     pareto = draw(next(iter(of_results(Results((one,))))))
     assert pareto is not None
-    assert pareto.caption.endswith(note)
+    assert note in pareto.caption
     assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
 
 
@@ -322,10 +369,18 @@ def test_colours_differ_for_readers_who_see_no_red_or_no_green():
 
 def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
     few = styles(["ERM", "SWA", "Bagging K=5"], "ERM")
-    many = styles(["ERM", *(f"method {i}" for i in range(42)), "SWA", "Bagging K=5"], "ERM")
+    many = styles(["ERM", *(f"method {i}" for i in range(40)), "SWA", "Bagging K=5"], "ERM")
     assert few.items() <= many.items()
     assert len(set(many.values())) == len(many)
     assert few["ERM"].colour == INK
+    assert styles(["SVM · atom pairs"], "ERM")["SVM · atom pairs"].colour == many["SVM"].colour
+
+
+def test_every_learner_has_the_same_colour_and_shape_on_every_site():
+    learners = [
+        part for part in discover()[0].values() if issubclass(part, Learner) and part.__module__.startswith("benchmark")
+    ]
+    assert {part.title.format(k=32) for part in learners} <= set(FIXED)
 
 
 def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
