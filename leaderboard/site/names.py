@@ -44,8 +44,9 @@ class Names:
 
     def pipeline(self, title: str, parts: Parts) -> Markup:
         """Return a link to the page of a pipeline by its learner, behind a marker of learner and features."""
+        said = title if parts.learner in title else f"{parts.learner}: {title}"
         link = Markup('{}<a href="{}" aria-label="{}">{}</a>')
-        return link.format(_marker(look_of_parts(parts)), self._address(title), title, parts.learner)
+        return link.format(_marker(look_of_parts(parts)), self._address(title), said, parts.learner)
 
     def linked(self, text: str) -> Markup:
         """Return the text of a cell, with a link if it is the name of a method or dataset, marks or none after it."""

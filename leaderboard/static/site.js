@@ -187,8 +187,8 @@ function leaderboard(board) {
     };
     const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
-    const all = `${rows.length} ${composed ? "pipelines" : "methods"}`;
-    $("#count").textContent = visible.length === rows.length ? all : `${visible.length} of ${all}`;
+    const some = visible.length === rows.length ? "" : `${visible.length} of `;
+    $("#count").replaceChildren(`${some}${rows.length}`, make("span", {}, composed ? " pipelines" : " methods"));
     const plotting = state.view === "plot";
     $("#plot").hidden = !plotting;
     $(".scroll", section).hidden = plotting;
@@ -199,6 +199,10 @@ function leaderboard(board) {
     }
   }
   form.hidden = false;
+  form.elements.view.addEventListener("input", ({ target: { checked } }) => { // the plot has room for all
+    const { learner } = form.elements;
+    if (learner?.value === (checked ? "best" : "")) learner.value = checked ? "" : "best";
+  });
   const choose = bind(form, apply);
   for (const [at, event] of [[window, "theme"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) at.addEventListener(event, () => choose({}));
 }

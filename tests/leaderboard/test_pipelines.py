@@ -138,7 +138,7 @@ def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: 
     assert "<dt>Features</dt><dd><code>atom_pairs.4096</code></dd>" in both
     assert all("the average of k networks on k bootstraps" in text for name, text in pages.items() if "bag" in name)
     index = (folder / "index.html").read_text()
-    assert all(f'aria-label="{title}"' in index for title, _ in ROWS.values())
+    assert all(f'data-title="{title}"' in index for title, _ in ROWS.values())
     of_first = next(choice for choice in choices(results) if choice["key"] == "first")
     losses = {method["title"]: method["loss"] for method in of_first["methods"]}  # type: ignore[attr-defined]
     assert set(losses) == {title for title, _ in ROWS.values()}
