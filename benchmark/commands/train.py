@@ -376,7 +376,7 @@ def plan(
     else:
         from benchmark.store import tracking  # MLflow takes seconds to import
 
-        statuses = tracking.Store().statuses({cell.key.digest for cell in cells})
+        statuses = tracking.Store().statuses({cell.key.digest for cell in cells}, {cell.key.dataset for cell in cells})
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     missing = []
     for cell in cells:

@@ -79,16 +79,17 @@ class SVM(Estimators):
         """Return a machine fitted to the similarities (N, N) of the rows of ``data``."""
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.compose import TransformedTargetRegressor
-        from sklearn.model_selection import StratifiedGroupKFold
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVC, SVR
+
+        from benchmark.learners._folds import GroupFolds
 
         if data.task == "regression":
             model = TransformedTargetRegressor(SVR(C=self.C, kernel="precomputed"), transformer=StandardScaler())
         else:
             with warnings.catch_warnings():  # fewer molecules of a class than folds are spread over some of them
                 warnings.filterwarnings("ignore", "The least populated class")
-                folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
+                folds = list(GroupFolds(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
         model.fit(similar, data.y, sample_weight=data.weight)
         return OfSimilarities(model, kernel, data.x, getattr(model, "classes_", None))

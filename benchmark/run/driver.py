@@ -125,7 +125,7 @@ def fill(
     for path in waiting:
         if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
             report(f"recorded from {path}: {_name(cell)}")
-    statuses = store.statuses({cell.key.digest for cell in cells})
+    statuses = store.statuses({cell.key.digest for cell in cells}, {cell.key.dataset for cell in cells})
     finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
     for planned in cells:
         if statuses.get(planned.key.digest) == tracking.GONE:
@@ -163,13 +163,16 @@ def fill(
 
 @contextmanager
 def _workers(tally: Tally, cells: int) -> Iterator[None]:
-    """End the workers without waiting for them; after Ctrl-C, report how many of the ``cells`` are kept."""
+    """End the workers after an error, without waiting for them; after Ctrl-C, say how many ``cells`` are kept.
+
+    Otherwise the next call uses them: to start, import and compile again takes several seconds each.
+    """
     try:
-        try:
-            yield
-        finally:
-            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
-    except KeyboardInterrupt:
+        yield
+    except BaseException as stop:
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+        if not isinstance(stop, KeyboardInterrupt):
+            raise
         done = f"{len(tally.trained)} of {cells} cells had finished"
         raise KeyboardInterrupt(f"{done} and {'is' if len(tally.trained) == 1 else 'are'} kept") from None
 

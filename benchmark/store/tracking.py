@@ -55,13 +55,14 @@ class Store:
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
-    def statuses(self, wanted: Container[str] = ()) -> dict[str, str]:
+    def statuses(self, wanted: Container[str] = (), datasets: Collection[str] = ()) -> dict[str, str]:
         """Return the status of each cell by digest: FINISHED, or otherwise that of its newest run.
 
-        Reads no predictions, but looks whether the files of the ``wanted`` ones are there: see ``GONE``.
+        ``datasets`` restricts them to those of datasets with these names. Reads no predictions, but looks whether the
+        files of the ``wanted`` ones are there: see ``GONE``.
         """
         with translated_errors(self.uri):
-            oldest_first = reversed(self._runs("cell"))
+            oldest_first = reversed(self._runs("cell", "", datasets))
             runs = sorted(oldest_first, key=lambda run: run.info.status == "FINISHED")
             known = {run.data.tags.get("churn.cell", ""): run for run in runs}
             looked_at = {
