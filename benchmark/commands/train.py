@@ -132,6 +132,7 @@ def update(
 
 @_resumable()
 def run(
+    context: typer.Context,
     datasets: Annotated[
         list[str] | None, typer.Argument(help="Datasets, as with --dataset.", show_default=False)
     ] = None,
@@ -174,6 +175,7 @@ def run(
     from benchmark.run.cluster import connect
     from benchmark.store import opening
 
+    _refuse_beside_grids(context, grids, block)
     if grids:
         raise typer.Exit(_run_grids(grids, block, jobs, device))
     if datasets and dataset:
@@ -219,6 +221,16 @@ def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any 
             reports=driver.health_of,
             client=client,
         )
+
+
+def _refuse_beside_grids(context: typer.Context, path: Path | None, block: str) -> None:
+    """Raise UserError for an option that a file of grids, or the lack of one, would leave without effect."""
+    if block and path is None:
+        raise UserError(f"--block {block}: give the file that it is in, with --grids")
+    for option in context.command.params if path else ():
+        source = context.get_parameter_source(str(option.name))
+        if source and source.name != "DEFAULT" and option.name not in ("grids", "block", "jobs", "device", "offline"):
+            raise UserError(f"{option.opts[0]} has no effect with --grids {path}, whose blocks say what is trained")
 
 
 def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
@@ -343,6 +355,7 @@ def _study(name: str, settings: dict[str, str], jobs: int | None, device: str) -
 
 
 def plan(
+    context: typer.Context,
     method: options.Methods = options.ALL_METHODS,
     dataset: options.Datasets = options.DEFAULT_DATASET,
     learner: options.LearnerOption = "",
@@ -363,6 +376,7 @@ def plan(
 
     from benchmark.store import opening
 
+    _refuse_beside_grids(context, grids, block)
     if grids:
         _plan_grids(grids, block, device)
         return

@@ -218,6 +218,22 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(
     assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["run", "plan"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--grids", "g.toml", "--canonical-seed", "7"), "--canonical-seed has no effect with --grids g.toml"),
+        (("--grids", "g.toml", "--set", "lam=3"), "--set has no effect with --grids"),
+        (("--block", "bits"), "--block bits: give the file"),
+    ],
+)
+def test_an_option_that_a_file_of_grids_would_ignore_is_refused(
+    capsys: pytest.CaptureFixture[str], command: str, words: tuple[str, ...], said: str
+) -> None:
+    assert call(command, *words) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
