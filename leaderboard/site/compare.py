@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmark.measure.catalogue import CHURN, scorecard
+from benchmark.measure.matched import positives
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import TASKS
-from leaderboard.read.results import Results, slug
+from leaderboard.read.results import Dataset, Results, slug
+from leaderboard.site import explorer
 from leaderboard.tables.boards import SUSPICIONS, board
 from leaderboard.tables.columns import versus
 from leaderboard.tables.influences import influences
@@ -42,6 +44,8 @@ def content(results: Results) -> dict[str, Any]:
                 "task": dataset.task,
                 "unit": dataset.unit if dataset.task == "regression" else "",
                 "left": _left_out(results, dataset.name, number),
+                "tests": [name for name, test, _ in explorer.shards(dataset) if test == "id"],
+                "positives": _positives(dataset),
             }
             for dataset in results.datasets
         ],
@@ -81,6 +85,12 @@ def _left_out(results: Results, name: str, number: Mapping[str, int]) -> dict[in
     bad = {"†", "†?", "collapsed", "control", *SUSPICIONS}
     rows = board(dataset, "id", "runs").rows
     return {number[row.title]: ", ".join(m for m in row.marks if m in bad) for row in rows if bad & {*row.marks}}
+
+
+def _positives(dataset: Dataset) -> list[int]:
+    """Return how many examples of each ID test matched churn calls positive; none but for two classes."""
+    first = {split: entry.cells[split].predictions["id"] for entry in dataset.entries for split in entry.cells}
+    return [positives(first[split]) for split in dataset.splits if first[split].values.shape[2] == 2]
 
 
 def _described(measure: Measure) -> dict[str, Any]:

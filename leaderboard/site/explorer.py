@@ -90,7 +90,7 @@ def _predictions(
     every = np.concatenate([p.values[..., 0] for p in predictions])
     return {
         "ids": first.ids.tolist(),
-        "y": first.y.tolist() if classes else _rounded(first.y),
+        "y": first.y.tolist() if classes else _rounded(first.y, 7),
         "smiles": [smiles.get(i) for i in first.ids.tolist()],
         "drawings": [drawn.get(i) for i in first.ids.tolist()],
         "methods": [
@@ -113,8 +113,8 @@ def _packed(p: Predictions) -> list[str]:
     return [bytes(row).decode("ascii") for row in steps]
 
 
-def _rounded(values: np.ndarray) -> list[float]:
-    return [float(f"{x:.4g}") for x in values.tolist()]
+def _rounded(values: np.ndarray, digits: int = 4) -> list[float]:
+    return [float(f"{x:.{digits}g}") for x in values.tolist()]
 
 
 def drawings(smiles: Mapping[str, str]) -> dict[str, str]:

@@ -45,7 +45,7 @@ from leaderboard.write.templates import render
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
 STATIC = (
-    *("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "plot.js"),
+    *("site.css", "site.js", "student.js", "compare.js", "explorer.js", "molecule.js", "plot.js", "yours.js"),
     *("chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md"),
 )
 
@@ -253,6 +253,7 @@ class Site:
         )
         yield "index.html", index
         yield "compare.html", self.page("compare.html")
+        yield "yours.html", self.page("yours.html")
         yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
         for key, of_cells in compare.values(self.results):
             yield f"compare/{key}.js", explorer.script(key, of_cells)

@@ -54,7 +54,7 @@ def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
 
 def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
     seen = dict(pages(built))
-    assert len(seen) == 6 + 5 + 5 + 5  # general ones, datasets, flips, methods
+    assert len(seen) == 7 + 5 + 5 + 5  # general ones, datasets, flips, methods
     for path, links in seen.items():
         assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
         for link in links.links:

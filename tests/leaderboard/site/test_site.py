@@ -153,7 +153,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
         assert '<a href="https://docs.example/churn">Documentation</a>' in text
-        assert 'index.html#submit">Submit yours</a>' in text
+        assert 'yours.html">Your predictions</a>' in text
     assert "https://git.example/churn/blob/HEAD/submissions/README.md" in first
     assert not {"Repository", "Documentation"} & set(first_alone.replace("<", ">").split(">"))
     assert 'id="submit"' in first_alone

@@ -1,0 +1,165 @@
+"""The page that scores the reader's own predictions, in a real browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark.measure.catalogue import CHURN, CHURN_OF_VALUES, MAE, MATCHED_CHURN, ONE_MINUS_ICC
+from benchmark.measure.estimate import estimate
+from benchmark.store.cell import Cell
+from benchmark.types import Predictions
+from leaderboard import site
+from leaderboard.read.results import collect
+from leaderboard.scoring.score import score
+from leaderboard.tables.columns import absolute
+
+
+@pytest.fixture(scope="module")
+def cells(make_cell) -> list[Cell]:
+    rng = np.random.default_rng(0)
+    y = (np.arange(40) < 14).astype(int)
+    p = {name: 1 / (1 + np.exp(-(2 * y - 1 + s * rng.normal(size=(6, 40))))) for name, s in (("erm", 2), ("calm", 0.5))}
+    made = [make_cell("d", m, values=np.stack([1 - a, a], -1), y=y, seeds=(1, 2, 3, 4, 5, 6)) for m, a in p.items()]
+    x = np.linspace(-1, 1, 30).astype(np.float32)
+    made += [
+        make_cell("r", m, values=x[:, None] + s * rng.normal(size=(4, 30, 1)), y=x, seeds=(1, 2, 3, 4))
+        for m, s in (("erm", 0.2), ("calm", 0.1))
+    ]
+    return [replace(cell, key=replace(cell.key, sampling=s)) for cell in made for s in ("paper", "halves")]
+
+
+class Yours:
+    """The page in a browser, which is given files."""
+
+    def __init__(self, driver: Any, page: Path, folder: Path) -> None:
+        self.driver, self.page, self.file = driver, page, folder / "mine.csv"
+
+    def wait(self, script: str) -> Any:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.driver.execute_script(f"return {script}"))
+
+    def given(self, dataset: str, text: str) -> list[str]:
+        """Choose the dataset, drop a file with this text, and return the lines of the verdict."""
+        self.file.write_text(text, encoding="utf-8")
+        self.driver.get("about:blank")
+        self.driver.get(self.page.as_uri())
+        self.wait("!document.querySelector('#yours').hidden")
+        script = """const on = document.querySelector("[name=on]");
+            on.value = [...on.options].find((option) => option.text === arguments[0]).value;
+            on.dispatchEvent(new Event("change"))"""
+        self.driver.execute_script(script, dataset)
+        self.driver.find_element("css selector", "input[type=file]").send_keys(str(self.file))
+        self.wait("document.querySelector('#verdict').textContent")
+        return str(self.driver.find_element("id", "verdict").text).splitlines()
+
+    def rows(self, table: str) -> list[str]:
+        return [row.text for row in self.driver.find_elements("css selector", f"#{table} tbody tr")]
+
+
+@pytest.fixture(scope="module")
+def folder(cells: list[Cell], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return site.write(collect(cells), tmp_path_factory.mktemp("yours") / "site").parent
+
+
+@pytest.fixture
+def yours(driver: Any, folder: Path, tmp_path: Path) -> Yours:
+    return Yours(driver, folder / "paper" / "yours.html", tmp_path)
+
+
+def wide(p: Predictions, values: np.ndarray, names: str = "run{}") -> str:
+    table = pd.DataFrame({names.format(r + 1): run for r, run in enumerate(values)})
+    return table.assign(example_id=p.ids).sample(frac=1, random_state=0).to_csv(index=False)
+
+
+def shown(measure: Any, value: Any) -> str:
+    return f"{absolute(measure).title}: {absolute(measure).show(value).text}"
+
+
+def test_it_says_what_score_says_and_where_that_stands(yours: Yours, cells: list[Cell]) -> None:
+    p = cells[0].predictions["id"]
+    mine = np.random.default_rng(1).beta(2, 2, (5, 40)).round(2)
+    mine[:, :7] = 0.5  # ties, one of them at the cut
+    said = yours.given("D", wide(p, mine))
+    ours = score(np.stack([1 - mine, mine], -1).astype(np.float32), p.y, p.ids).estimates
+    values = np.stack([1 - mine, mine], -1).astype(np.float32)
+    matched = estimate(MATCHED_CHURN, [(Predictions((1, 2, 3, 4, 5), p.ids, p.y, values, "classification"), None)])
+    assert said[1:] == [
+        shown(MATCHED_CHURN, matched),
+        shown(CHURN, ours["churn"]),
+        f"Accuracy (%): {100 * ours['accuracy'].value:.1f} [{100 * ours['accuracy'].low:.1f}, "
+        f"{100 * ours['accuracy'].high:.1f}]",
+    ]
+    others = {c.title: MATCHED_CHURN.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
+    expected = sorted({**others, "Your predictions": matched.value}.items(), key=lambda item: item[1])
+    assert yours.rows("places") == [f"{i} {100 * x:.1f} {name}" for i, (name, x) in enumerate(expected, 1)]
+    place = [name for name, _ in expected].index("Your predictions") + 1
+    assert f"By matched churn, place {place} of 3, " in said[0]
+    top = yours.rows("fragile")[0].split()
+    assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
+
+
+def test_two_halves_of_a_halving_are_compared_and_no_others(yours: Yours, folder: Path, cells: list[Cell]) -> None:
+    yours.page = folder / "yours.html"
+    p = cells[0].predictions["id"]
+    mine = np.random.default_rng(2).random((6, 40))
+    values = np.stack([1 - mine, mine], -1).astype(np.float32)
+    halved = Predictions((1, 2, 3, 4, 5, 6), p.ids, p.y, values, "classification", sampling="halves")
+    said = yours.given("D", wide(p, mine))
+    assert said[1:3] == [shown(m, estimate(m, [(halved, None)])) for m in (MATCHED_CHURN, CHURN)]
+    (lone,) = yours.given("D", wide(p, mine[:5]))
+    assert "expected both of each" in lone
+    (unnamed,) = yours.given("D", wide(p, mine[:2], "model {}b"))
+    assert "names that end in the train seed" in unnamed
+
+
+def test_a_regression_in_a_long_table_is_scored_by_its_values(yours: Yours, cells: list[Cell]) -> None:
+    p = next(c for c in cells if c.key.dataset == "r").predictions["id"]
+    mine = (p.y + np.random.default_rng(3).normal(size=(4, 30))).astype(np.float32)
+    table = pd.DataFrame({"run": np.repeat([1, 2, 3, 4], 30), "example_id": np.tile(p.ids, 4), "value": mine.ravel()})
+    said = yours.given("R", table.to_csv(index=False, sep=";"))
+    values = Predictions((1, 2, 3, 4), p.ids, p.y, mine[..., None], "regression")
+    names = {ONE_MINUS_ICC: "1 − ICC (%)", CHURN_OF_VALUES: "Churn (target units)", MAE: "MAE"}
+    expected = []
+    for measure, name in names.items():
+        found, (scale, digits) = estimate(measure, [(values, None)]), (100, 1) if "%" in name else (1, 3)
+        value, low, high = (f"{scale * x:.{digits}f}".replace("-", "−") for x in (found.value, found.low, found.high))
+        expected.append(f"{name}: {value} [{low}, {high}]")
+    assert said[1:] == expected
+
+
+def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]) -> None:
+    p = cells[0].predictions["id"]
+    said = yours.given("D", wide(p, np.random.default_rng(4).integers(0, 2, (3, 40))))
+    assert "By churn, place 3 of 3, after ERM." in said[0]
+    assert [line.partition(":")[0] for line in said[1:]] == ["Churn (%)", "Accuracy (%)"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("example_id", "name"), "Expected the columns example_id and one for each"),
+        (lambda text: text.replace("m7\n", "m99\n"), "m99 is not in this test set"),
+        (lambda text: text.replace("m7\n", "m8\n"), "m8 is there twice"),
+        (
+            lambda text: "".join(line for line in text.splitlines(True) if not line.endswith("m7\n")),
+            "m7 is missing; 39",
+        ),
+        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,1.5,m0\n"), "expected a probability from 0 to 1, found 1.5"),
+        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,,m0\n"), "expected a probability from 0 to 1, found nothing"),
+        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,m0\n"), "2 cells where the header has 3"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused_with_its_line(
+    yours: Yours, cells: list[Cell], change: Any, message: str
+) -> None:
+    mine = np.tile([[0.25], [0.5]], 40)
+    (said,) = yours.given("D", change(wide(cells[0].predictions["id"], mine)))
+    assert message in said
+    assert yours.rows("places") == [] or not yours.driver.find_element("id", "places").is_displayed()
