@@ -42,6 +42,9 @@ WORKERS = os.environ.get("CHURN_TEST_CACHE") if "PYTEST_XDIST_WORKER" in os.envi
 os.environ["CHURN_CACHE_DIR"] = os.environ["CHURN_TEST_CACHE"] = WORKERS or tempfile.mkdtemp()
 os.environ["CHURN_OFFLINE"] = "1"
 os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # pytest-xdist has a process for each core
+# Otherwise each process that a test starts compiles all that it imports, MLflow and PyTorch for six seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
 
 

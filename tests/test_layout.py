@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -42,7 +43,9 @@ FILES = {
 }
 
 
-TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in FILES.items()}
+@cache
+def trees() -> Mapping[str, ast.Module]:
+    return {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in FILES.items()}
 
 
 def provider(tree: ast.Module) -> ast.FunctionDef | None:
@@ -67,7 +70,7 @@ def bound(tree: ast.Module) -> set[str]:
 def as_a_whole(module: str) -> Iterator[str]:
     """Yield a module that is imported without naming what is used of it."""
     yield module
-    if module in TREES and provider(TREES[module]):
+    if module in trees() and provider(trees()[module]):
         yield on_demand(module)
 
 
@@ -83,7 +86,7 @@ def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in FILES else node.module
-                tree = TREES.get(node.module)
+                tree = trees().get(node.module)
                 if tree and full not in FILES and provider(tree) and alias.name not in bound(tree):
                     yield on_demand(node.module)
 
@@ -112,7 +115,7 @@ def arrows() -> Iterator[tuple[str, set[str], set[str]]]:
     What a module's ``__getattr__`` imports counts for a node of its own: with the names that it provides, modules that
     the module mentions as text are imported.
     """
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         lazy = provider(tree)
         inside = {*ast.walk(lazy)} if lazy else set()
         nodes = [node for node in ast.walk(tree) if node not in inside]
@@ -122,11 +125,19 @@ def arrows() -> Iterator[tuple[str, set[str], set[str]]]:
             yield on_demand(module), {*imported(inside)} | texts, {*looked_up(inside)}
 
 
-BY_STATEMENT: dict[str, set[str]] = {}
-BY_NAME: dict[str, set[str]] = {}
-for _module, _imported, _looked_up in arrows():
-    BY_STATEMENT[_module], BY_NAME[_module] = _imported, _looked_up
-ARROWS = {module: BY_STATEMENT[module] | BY_NAME[module] for module in BY_STATEMENT}
+@cache
+def by_statement() -> Mapping[str, set[str]]:
+    return {module: stated for module, stated, _ in arrows()}
+
+
+@cache
+def by_name() -> Mapping[str, set[str]]:
+    return {module: named for module, _, named in arrows()}
+
+
+@cache
+def all_arrows() -> Mapping[str, set[str]]:
+    return {module: stated | by_name()[module] for module, stated in by_statement().items()}
 
 
 def top(module: str) -> str:
@@ -135,24 +146,24 @@ def top(module: str) -> str:
 
 def test_imports_run_from_methods_and_leaderboard_to_the_benchmark():
     allowed = {"benchmark": {"benchmark"}, "methods": {"benchmark"}, "leaderboard": {"benchmark", "leaderboard"}}
-    for module, names in BY_STATEMENT.items():
+    for module, names in by_statement().items():
         assert {*map(top, names)} & {*allowed, "tests"} <= allowed[top(module)], module
 
 
 def test_remedies_are_looked_up_by_name_and_know_nothing_of_what_finds_them():
-    finders = {module for module, names in BY_NAME.items() if any(top(name) == "methods" for name in names)}
+    finders = {module for module, names in by_name().items() if any(top(name) == "methods" for name in names)}
     assert finders == {
         "benchmark.registry",
         *(f"benchmark.run.{room}" for room in ("deploy", "isolation", "revisions")),
     }
     for module in FILES:
         if top(module) == "methods":
-            rooms = {name.split(".")[1] for name in ARROWS[module] if name.startswith("benchmark.")}
+            rooms = {name.split(".")[1] for name in all_arrows()[module] if name.startswith("benchmark.")}
             assert rooms <= {"errors", "types", "pipeline", "train", "learners"}, module
 
 
 def test_no_module_of_methods_changes_where_or_what_it_imports():
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if top(module) == "methods":
             named = {
                 node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in ast.walk(tree)
@@ -167,7 +178,7 @@ def test_a_room_imports_only_from_those_before_it(package):
     rooms = {path.stem for path in (CHECKOUT / package).glob("*.py")} - {"__init__"}
     rooms |= {path.parent.name for path in (CHECKOUT / package).glob("*/__init__.py")}
     assert rooms == set(order)
-    for module, names in ARROWS.items():
+    for module, names in all_arrows().items():
         if module.startswith(f"{package}."):
             importer = module.split(".")[1]
             used = {name.split(".")[1] for name in names if name.startswith(f"{package}.")} - {importer}
@@ -176,7 +187,7 @@ def test_a_room_imports_only_from_those_before_it(package):
 
 
 def test_no_modules_import_each_other():
-    TopologicalSorter({module: names & {*ARROWS} for module, names in ARROWS.items()}).prepare()
+    TopologicalSorter({module: names & {*all_arrows()} for module, names in all_arrows().items()}).prepare()
 
 
 def test_the_circle_of_a_registry_and_names_that_methods_provide_would_be_seen(monkeypatch):
@@ -184,9 +195,8 @@ def test_the_circle_of_a_registry_and_names_that_methods_provide_would_be_seen(m
     package = "def __getattr__(name):\n    from methods import _sklearn_api\n    return getattr(_sklearn_api, name)"
     api = "def fit():\n    from benchmark.registry import make_method"
     sources = {"methods": package, "methods._sklearn_api": api}
-    monkeypatch.setattr(
-        sys.modules[__name__], "TREES", TREES | {name: ast.parse(text) for name, text in sources.items()}
-    )
+    parsed = {**trees(), **{name: ast.parse(text) for name, text in sources.items()}}
+    monkeypatch.setattr(sys.modules[__name__], "trees", lambda: parsed)
     monkeypatch.setattr(sys.modules[__name__], "FILES", FILES | dict.fromkeys(sources, CHECKOUT))
     graph = {module: (stated | named) for module, stated, named in arrows()}
     with pytest.raises(CycleError) as caught:
@@ -205,14 +215,14 @@ def test_no_floor_has_too_many_rooms():
 def test_remedies_are_independent_of_each_other():
     remedies = {module for module in FILES if top(module) == "methods"}
     for remedy in remedies:
-        assert not ARROWS[remedy] & remedies, remedy
+        assert not all_arrows()[remedy] & remedies, remedy
 
 
 def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
-    importers = {module for module, names in ARROWS.items() if "mlflow" in map(top, names)}
+    importers = {module for module, names in all_arrows().items() if "mlflow" in map(top, names)}
     rooms = ("artifacts", "earlier", "logged", "models", "opening", "tracking")
     assert importers == {*(f"benchmark.store.{room}" for room in rooms), "leaderboard.evaluator"}
-    assert "leaderboard.evaluator" not in set().union(*ARROWS.values()), "MLflow imports it, nothing else"
+    assert "leaderboard.evaluator" not in set().union(*all_arrows().values()), "MLflow imports it, nothing else"
 
 
 def test_what_reads_starts_without_what_trains():

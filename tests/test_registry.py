@@ -190,22 +190,19 @@ def test_a_remedy_can_be_the_learner_of_another():
 
 
 @pytest.mark.parametrize(
-    ("text", "learner", "features", "expected"),
+    ("text", "given", "expected"),
     [
-        ("erm", "", "", "ERM"),
-        ("twin:lam=0.5:members=3", "", "", "Twin-bootstrap λ=0.5, members=3"),
-        ("mc_dropout:p=0.5:passes=20", "", "", "MC dropout, p=0.5"),
-        ("bagging", "svm", "", "Bagging K=5 · SVM"),
-        ("bagging", "knn:k=3", "", "Bagging K=5 · k-NN, k=3"),
-        ("erm", "mlp:epochs=3", "", "Perceptron, epochs=3"),
-        ("erm", "", "atom_pairs.4096+rdkit_descriptors", "ERM · atom pairs + RDKit descriptors"),
-        ("bagging:k=2", "svm:C=3", "minimol", "Bagging K=2 · SVM, C=3.0 · MiniMol"),
-        ("erm", "", "atom_pairs.512", "ERM · atom_pairs 512"),
+        ("erm", {}, "ERM"),
+        ("twin:lam=0.5:members=3", {}, "Twin-bootstrap λ=0.5, members=3"),
+        ("mc_dropout:p=0.5:passes=20", {}, "MC dropout, p=0.5"),
+        ("bagging", {"learner": "knn:k=3"}, "Bagging K=5 · k-NN, k=3"),
+        ("erm", {"learner": "mlp:epochs=3"}, "Perceptron, epochs=3"),
+        ("erm", {"features": "atom_pairs.4096+rdkit_descriptors"}, "ERM · atom pairs + RDKit descriptors"),
+        ("bagging:k=2", {"learner": "svm:C=3", "features": "minimol"}, "Bagging K=2 · SVM, C=3.0 · MiniMol"),
     ],
 )
-def test_a_title_tells_variants_learners_and_features_apart(text, learner, features, expected):
-    made = make_method(text, "classification", learner=learner, features=features)
-    assert title(made, "classification") == expected
+def test_a_title_tells_variants_learners_and_features_apart(text, given, expected):
+    assert title(make_method(text, "classification", **given), "classification") == expected
 
 
 @pytest.mark.usefixtures("own_registry")

@@ -24,17 +24,8 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.files import program
 
 EXCLUDED = (
-    *(
-        "repeated",
-        "no_smiles",
-        "no_target",
-        "unparsable",
-        "too_large",
-        "bound",
-        "not_selected",
-        "merged",
-        "not_sampled",
-    ),
+    *("repeated", "no_smiles", "no_target", "unparsable"),
+    *("too_large", "bound", "not_selected", "merged", "not_sampled"),
 )
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {

@@ -33,30 +33,11 @@ HEAVY = (
 )
 WORDS = (
     *("", " ", "x", "x" * 10_000, "\udcff", "é\n", "../../etc", "/etc/passwd", "/dev/null", "--", "-1", "0", "1", "2"),
-    *(
-        "1e400",
-        "nan",
-        "1-1000000",
-        "1,2",
-        "99999999999999999999",
-        "0.5",
-        "10%",
-        "id",
-        "y",
-        "erm",
-        "erm,twin",
-        "svm:C=0",
-    ),
+    *("1e400", "nan", "1-1000000", "1,2", "99999999999999999999", "0.5"),
+    *("10%", "id", "y", "erm", "erm,twin", "svm:C=0"),
     *("bagging:k=999999999999", "svm:C=1e300", "sklearn:os.system", "sklearn:sklearn.svm.SVC", "models:/a/1", "lite"),
-    *(
-        "b3db_measured",
-        "b3db_measured@train=0",
-        "small.toml",
-        "small.toml@label_noise=7",
-        "halves",
-        "best",
-        "runs,both",
-    ),
+    *("b3db_measured", "b3db_measured@train=0", "small.toml"),
+    *("small.toml@label_noise=7", "halves", "best", "runs,both"),
     *("http://[", "sqlite:////nowhere/a.db", "file:///", "%00", "$(id)", "{}", "[b]", "a=b", "=", "smiles", "target"),
 )
 

@@ -10,15 +10,8 @@ from benchmark.data.descriptors import _polynomial, descriptors
 
 MOLECULES = (
     *("C", "CC", "[Na+].[Cl-]", "[H][H]", "C1CC1", "CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"),
-    *(
-        "C[C@H](N)C(=O)O",
-        "C/C=C/C#N",
-        "O=[N+]([O-])c1ccc(I)cc1",
-        "[2H]OC",
-        "C[Si](C)(C)C",
-        "O.O.O",
-        "c1ccc2cc3ccccc3cc2c1",
-    ),
+    *("C[C@H](N)C(=O)O", "C/C=C/C#N", "O=[N+]([O-])c1ccc(I)cc1"),
+    *("[2H]OC", "C[Si](C)(C)C", "O.O.O", "c1ccc2cc3ccccc3cc2c1"),
     "CC(C)(C)c1ccc(cc1)C(O)CCCN1CCC(CC1)C(O)(c1ccccc1)c1ccccc1",
 )
 

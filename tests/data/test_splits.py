@@ -28,16 +28,8 @@ ABSENT = pytest.param(
 )
 
 TEXTS = [
-    "CCO",
-    "CCN",
-    "c1ccccc1",
-    "Cc1ccccc1",
-    "c1ccncc1",
-    "C1CCCCC1",
-    "OC1CCCCC1",
-    "c1ccc2ccccc2c1",
-    "C1CC1",
-    "C1CCOC1",
+    *("CCO", "CCN", "c1ccccc1", "Cc1ccccc1", "c1ccncc1"),
+    *("C1CCCCC1", "OC1CCCCC1", "c1ccc2ccccc2c1", "C1CC1", "C1CCOC1"),
 ]
 SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=MolFromSmiles(text), includeChirality=False) for text in TEXTS}
 ALL = [SCAFFOLDS[text] for text in TEXTS]

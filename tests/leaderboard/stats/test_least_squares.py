@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
 
 from benchmark.data.checks.expected_churn import Model, predict
 from leaderboard.stats.least_squares import fit, spearman
@@ -25,7 +25,7 @@ def model(terms: np.ndarray, y: np.ndarray) -> Model:
 
 def test_a_line_is_that_of_statsmodels():
     terms, y = drawn(np.random.default_rng(0), 12)
-    line, theirs = fit(terms, y), sm.OLS(y, terms).fit()
+    line, theirs = fit(terms, y), OLS(y, terms).fit()
     assert line.coefficients == pytest.approx(theirs.params)
     assert line.covariance == pytest.approx(theirs.cov_params())
     assert (line.spread, line.df) == pytest.approx((theirs.mse_resid**0.5, 10))
@@ -33,7 +33,7 @@ def test_a_line_is_that_of_statsmodels():
 
 def test_a_prediction_has_the_interval_of_statsmodels_for_a_new_observation():
     terms, y = drawn(np.random.default_rng(1), 12)
-    theirs = sm.OLS(y, terms).fit().get_prediction(np.array([[1.0, 0.7]])).summary_frame(alpha=0.05)
+    theirs = OLS(y, terms).fit().get_prediction(np.array([[1.0, 0.7]])).summary_frame(alpha=0.05)
     ours = predict(model(terms, y), np.array([1.0, 0.7]))
     wanted = np.exp([theirs["mean"][0], theirs["obs_ci_lower"][0], theirs["obs_ci_upper"][0]])
     assert (ours.value, ours.low, ours.high) == pytest.approx(tuple(wanted))

@@ -6,12 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
-from packaging.utils import canonicalize_name
 
 from benchmark.files import CHECKOUT
 
@@ -152,22 +150,3 @@ def test_a_workflow_installs_from_no_index_what_was_checked_by_hash(workflow):
         assert [step["env"] for step in installs] == [offline] * len(installs)
         assert all(wheels in commands[: commands.index(step["run"])] for step in installs)
     assert "--require-hashes" in (CHECKOUT / ".github/scripts/wheels").read_text(encoding="utf-8")
-
-
-def test_the_lock_holds_the_tested_version_of_everything_that_is_required():
-    _, *lines = (CHECKOUT / ".github/requirements.lock").read_text(encoding="utf-8").splitlines()
-    locked = {}
-    for line in lines:
-        pin = re.fullmatch(r"(.+) --hash=sha256:[0-9a-f]{64}", line)[1]
-        name, _, version = pin.partition("==")
-        locked[canonicalize_name(name.partition(" @ ")[0])] = version or re.search(r"/torch-([\d.]+)", pin)[1]
-    tested = dict(
-        line.split("==")
-        for line in (CHECKOUT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-        if "==" in line
-    )
-    tested = {canonicalize_name(name): version for name, version in tested.items()}
-    assert {name: version for name, version in locked.items() if tested.get(name, version) != version} == {}
-    required = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    names = {canonicalize_name(re.match(r"[\w.-]+", line)[0]) for line in required}
-    assert names - set(locked) == set()
