@@ -14,11 +14,11 @@ from leaderboard.read.results import slug
 from leaderboard.tables.boards import MARKS
 
 LEARNERS = (
-    *("Perceptron", "SVM", "Random forest", "Gaussian process", "Logistic or ridge regression", "LightGBM", "k-NN"),
-    *("Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "MiniMol"),
+    *("Perceptron", "SVM", "Gaussian process", "Extra trees", "k-NN", "Random forest", "Logistic or ridge regression"),
+    *("LightGBM", "Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "Gradient boosting"),
 )
-"""Learners with the same colours on every board: black, those of figures, and others as distinct from these."""
-HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#2850f8", "#70a000", "#686820", "#087060")
+"""Learners with the same colours on every board: ink, those that they have in figures, and others."""
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#2850f8", "#70a000", "#686820", "#087060", "#e02020")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
 SHAPES |= {"<": "◀", ">": "▶", "p": "⬟", "*": "★"}
 """The markers of figures as characters."""

@@ -1,7 +1,11 @@
 // The plot of the leaderboard: the rows of its table by accuracy and churn. The first click on "Plot" loads it.
 "use strict";
 
-const SHAPES = { "●": ["circle"], "■": ["rect"], "◆": ["rectRot"], "▲": ["triangle"], "▼": ["triangle", 180], "✚": ["cross"], "✖": ["crossRot"] };
+const SHAPES = {
+  "●": ["circle"], "■": ["rect"], "◆": ["rectRot"], "⬟": ["rectRounded"], "✚": ["cross"], "✖": ["crossRot"], "★": ["star"],
+  "▲": ["triangle"], "▶": ["triangle", 90], "▼": ["triangle", 180], "◀": ["triangle", 270],
+};
+const LINES = { cross: 4, crossRot: 4, star: 2 }; // widths of the shapes that are lines
 
 /** Read a row of the table as a point; null without both numbers. ERM's difference from itself is 0. */
 function pointOf(row, table, keys) {
@@ -105,10 +109,10 @@ function draw(table, rows, picked, pick) {
       datasets: [{
         data: points, pointStyle: points.map((p) => p.shape[0]), rotation: points.map((p) => p.shape[1] ?? 0),
         pointBorderColor: points.map((p) => p.colour), pointBackgroundColor: points.map((p) => (p.hollow ? back : p.colour)),
-        pointBorderWidth: points.map((p) => (p.shape[0].startsWith("cross") && !p.hollow ? 4 : 1.5)),
+        pointBorderWidth: points.map((p) => (p.hollow ? 1.2 : LINES[p.shape[0]] ?? 1.5)),
         pointRadius: points.map((p) => (picked.includes(p.slug) ? 9 : 6)), pointHoverRadius: 9, pointHitRadius: 8,
         pointHoverBackgroundColor: points.map((p) => (p.hollow ? back : p.colour)), pointHoverBorderColor: points.map((p) => p.colour),
-      }, { type: "line", data: front.map(({ x, y }) => ({ x, y })), borderColor: soft, borderWidth: 1, borderDash: [4, 3], pointRadius: 0, pointHitRadius: 0 }],
+      }, { type: "line", data: front.map(({ x, y }) => ({ x, y })), borderColor: soft, borderWidth: 1, borderDash: [4, 3], stepped: true, pointRadius: 0, pointHitRadius: 0 }],
     },
     options: {
       animation: false, maintainAspectRatio: false, layout: { padding: { top: 6, right: 12 } },

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from benchmark.files import CHECKOUT
 from benchmark.pipeline import FEATURES
 from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import INK, styles
@@ -67,3 +69,12 @@ def test_each_common_learner_has_a_colour_of_its_own_and_each_kind_of_features_a
     names = [*FEATURES.values(), "Morgan counts + atom pairs"]
     assert len({look_of_parts(Parts("SVM", features, "none", "default")).marker for features in names}) == len(names)
     assert look_of_parts(Parts("Mine", "columns", "none", "default")).colour in HUES
+    drawn = styles(LEARNERS, "ERM")
+    assert all(drawn[learner].colour == look.colour for learner, look in zip(LEARNERS[1:7], looks[1:], strict=False))
+    shapes = (
+        (CHECKOUT / "leaderboard" / "static" / "plot.js")
+        .read_text()
+        .partition("const SHAPES = {")[2]
+        .partition("};")[0]
+    )
+    assert set(re.findall(r'"(.)": ', shapes)) == set(SHAPES.values())
