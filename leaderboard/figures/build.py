@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from benchmark.files import named, program
 from benchmark.measure.catalogue import ORDER
 from benchmark.types import TASKS, Sampling
-from leaderboard.figures import charts, pareto, ranks, triage
+from leaderboard.figures import charts, factors, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.expected import churn_against, panels
@@ -22,6 +22,7 @@ from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
+from leaderboard.tables.builders.factors import analysed, grid
 from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
@@ -139,6 +140,8 @@ def of_results(
     for task in TASKS:
         if against := panels(results, task):
             yield Drawing(churn_against, (task, against), terms[task])
+        if (whole := grid(results, "runs", task)) and (shares := analysed(whole.varied())):
+            yield Drawing(factors.draw, (task, shares), terms[task])
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield of_classes(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache, partial
@@ -32,10 +32,10 @@ from leaderboard.site.names import Names
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
-from leaderboard.tables.builders import scorecard
+from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
 from leaderboard.tables.groups import by_group
-from leaderboard.tables.order import RULE
+from leaderboard.tables.order import FAMILIES, RULE
 from leaderboard.tables.summary import Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
@@ -268,7 +268,9 @@ class Site:
             "cited": cite.has(self.whole),
         }
         yield "tables.html", self.page("tables.html", **contents)
-        yield "expect.html", self.expect()
+        yield "expect.html", self.topic("expect.html", "expected-", sentences.to_expect(self.results), FEWEST)
+        found = chain.from_iterable(factors.answers(self.results, self.kind, task) for task in TASKS)
+        yield "factors.html", self.topic("factors.html", "factors-", found, FAMILIES)
         yield (
             "definitions.html",
             self.page(
@@ -281,15 +283,14 @@ class Site:
             ),
         )
 
-    def expect(self) -> str:
-        """Return the page on the churn to expect of a table, before anything is trained on it."""
-        start = "expected-"
+    def topic(self, template: str, start: str, lines: Iterable[str], fewest: int) -> str:
+        """Return the page of the tables and figures whose keys ``start`` so, below ``lines``."""
         return self.page(
-            "expect.html",
-            sentences=list(sentences.to_expect(self.results)),
+            template,
+            sentences=list(lines),
             tables=[table for table in self.tables if table.key.startswith(start)],
             figures=[figure for figure in self.figures if figure.key.startswith(start)],
-            fewest=FEWEST,
+            fewest=fewest,
         )
 
     def dataset(self, dataset: Dataset) -> str:

@@ -9,7 +9,15 @@ from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.builders import churn_to_expect, comparisons, paper_filter, places, samplings, scorecard
+from leaderboard.tables.builders import (
+    churn_to_expect,
+    comparisons,
+    factors,
+    paper_filter,
+    places,
+    samplings,
+    scorecard,
+)
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -89,6 +97,36 @@ EXPECTED = [
             "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
             "2000), not adjusted for the number of properties. All but the last are known before training.",
             churn_to_expect.correlations,
+        ),
+    )
+]
+FACTORS = [
+    TableEntry(f"factors-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
+    for task in TASKS
+    for key, title, caption, builder in (
+        (
+            "variances",
+            "What goes with each part of a pipeline",
+            "Share of the variance over pipelines and families of datasets, with 95 % intervals over families "
+            "(jackknife): an analysis of variance, averaged over all orders in which parts come before pairs of parts "
+            "(Lindeman, Merenda and Gold 1980). Estimates are without bias, so that a share of nothing can come out "
+            "below 0.",
+            factors.variances,
+        ),
+        (
+            "effects",
+            "One part changed",
+            "Mean difference between pipelines with a part (level) and those that have ERM's in its place and are "
+            "otherwise the same, with 95 % intervals over families.",
+            factors.effects,
+        ),
+        (
+            "remedies",
+            "What a remedy adds",
+            "Difference from the same pipeline without the remedy, and from the best plain pipeline of its learner, "
+            "whose features and settings the other families choose: the least churn at nearly the best accuracy. 95 % "
+            "intervals over families.",
+            factors.remedies,
         ),
     )
 ]
@@ -242,6 +280,7 @@ TABLES = (
         comparisons.regression,
     ),
     *EXPECTED,
+    *FACTORS,
     TableEntry(
         "compute",
         "Compute",

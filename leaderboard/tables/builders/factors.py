@@ -1,0 +1,286 @@
+"""Builders of the tables of factors: what churn and accuracy owe to the parts of a pipeline, and what remedies add.
+
+These are tables and not a study: a study asks for the cells of a grid that it names, and has no answer while one of
+them is missing. These take whichever pipelines are complete on the datasets of the first page, and say what that leaves
+open.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmark.measure.catalogue import KEPT, ORDER
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
+from benchmark.studies.transfer import TOLERANCE, setting_for
+from benchmark.tuning import TITLES
+from benchmark.types import Task
+from leaderboard.read.pipelines import Parts, parts_of
+from leaderboard.read.results import Dataset, Results, units
+from leaderboard.stats.factors import FAMILY, REST, Term, shares, told_apart
+from leaderboard.tables.boards import boards
+from leaderboard.tables.layouts import Body, TableBuilder, TableCell, listed
+from leaderboard.tables.order import FAMILIES, LIMIT, of_families
+from leaderboard.tables.summary import summaries
+from leaderboard.tables.table import MISSING, Value, spelled
+
+PLAIN = "none"
+"""The remedy of a plain pipeline."""
+WORDS = {FAMILY: "family of datasets", REST: "more than two together, and chance"}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The P pipelines that are complete on a set of datasets of F families, ERM (number ``erm``) among them.
+
+    ``churn`` is what the order goes by, and ``quality`` what a place may not lose: matched accuracy, or the MAE as a
+    share of ERM's. Both are (P, F).
+    """
+
+    task: Task
+    datasets: tuple[Dataset, ...]
+    titles: tuple[str, ...]
+    parts: tuple[Parts, ...]
+    erm: int
+    churn: np.ndarray
+    quality: np.ndarray
+
+    def varied(self) -> "Grid":
+        """Return the grid without settings tried on one kind of features alone, of which one is to be transferred."""
+        tried = Counter(
+            (tuning, learner) for tuning, learner, _ in {(p.tuning, p.learner, p.features) for p in self.parts}
+        )
+        rules = {"default", *TITLES.values()}
+        kept = [i for i, p in enumerate(self.parts) if p.tuning in rules or tried[p.tuning, p.learner] > 1]
+        return Grid(
+            self.task,
+            self.datasets,
+            tuple(self.titles[i] for i in kept),
+            tuple(self.parts[i] for i in kept),
+            kept.index(self.erm),
+            self.churn[kept],
+            self.quality[kept],
+        )
+
+    def nested(self) -> list[str]:
+        """Return the features that only learners read which read no others: they are a part of the learner."""
+        read = {(parts.learner, parts.features) for parts in self.parts}
+        of_learner = Counter(learner for learner, _ in read)
+        return [
+            name
+            for name in {parts.features: 0 for parts in self.parts}
+            if all(of_learner[a] == 1 for a, b in read if b == name)
+        ]
+
+    def factors(self) -> dict[str, list[str]]:
+        """Return the levels of each part of a pipeline that can be told apart from the others."""
+        usual, nested = self.parts[self.erm].features, self.nested()
+        parts = [of._replace(features=usual) if of.features in nested else of for of in self.parts]
+        levels = {name: [getattr(of, name) for of in parts] for name in Parts._fields}
+        return {name: levels[name] for name in told_apart(levels)}
+
+
+@lru_cache(maxsize=8)
+def grid(results: Results, kind: IntervalKind, task: Task) -> Grid | None:
+    """Return the grid of a task on the datasets of the first page; None without ERM, or with too few families."""
+    of_task = {summary.group: summary for summary in summaries(results, kind) if summary.task == task}
+    summary = of_task.get("wide") or next(iter(of_task.values()), None)
+    if summary is None or summary.reference is None or len(set(units(summary.datasets))) < FAMILIES:
+        return None
+    titles, datasets = tuple(row.title for row in summary.rows if not np.isnan(row.churn)), summary.datasets
+    if summary.reference.title not in titles:
+        return None
+    rows = {(b.dataset, row.title): row for b in boards(results, kind) if b.evalset == "id" for row in b.rows}
+    estimates = [[rows[d.name, title].estimates for title in titles] for d in datasets]
+    churn, quality = (
+        np.array([[e.value if (e := of[key]) else np.nan for of in line] for line in estimates])
+        for key in (ORDER[task].key, KEPT[task].key)
+    )
+    erm = titles.index(summary.reference.title)
+    if task == "regression":
+        quality /= quality[:, [erm]]
+    parts = tuple(_parts(datasets, title) for title in titles)
+    return Grid(task, datasets, titles, parts, erm, *(of.T for of in of_families(datasets, churn, quality)))
+
+
+def _parts(datasets: Sequence[Dataset], title: str) -> Parts:
+    """Return the parts of a pipeline; where datasets have features of their own, those of most datasets."""
+    cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
+    return Counter(map(parts_of, cells)).most_common(1)[0][0]
+
+
+def analysed(of: Grid) -> dict[str, dict[Term, Estimate]]:
+    """Return the shares of the variance of churn, of its difference from ERM, and of quality, by term."""
+    churn, factors = ORDER[of.task].name, of.factors()
+    values = {churn: of.churn, f"Δ {churn}": of.churn - of.churn[of.erm], _quality(of.task): of.quality}
+    return {name: shares(factors, each) for name, each in values.items()} if factors else {}
+
+
+def _quality(task: Task) -> str:
+    return KEPT[task].name if task == "classification" else f"{KEPT[task].name} / ERM's"
+
+
+def named(term: Term) -> str:
+    """Return a term in words, as ``Features × learner``."""
+    text = " × ".join(WORDS.get(name, name) for name in term)
+    return text[:1].upper() + text[1:]
+
+
+def variances(task: Task) -> TableBuilder:
+    """Return the table of a task: a row for each part of a pipeline and each pair of them."""
+
+    def build(results: Results, kind: IntervalKind) -> Body | None:
+        whole = grid(results, kind, task)
+        if whole is None or not (of := analysed(whole.varied())):
+            return None
+        rows: list[tuple[TableCell, ...]] = [
+            (named(term), *(Value.of(each[term], 100) for each in of.values())) for term in next(iter(of.values()))
+        ]
+        header = ("Part", *(f"{name[:1].upper()}{name[1:]} (%)" for name in of))
+        return Body(header, tuple(rows), whole.datasets, tuple(_limits(whole)))
+
+    return build
+
+
+def _limits(whole: Grid) -> Iterator[str]:
+    """Say what the analysis is of, and what it cannot tell."""
+    some = whole.varied()
+    factors = some.factors()
+    counts = listed([f"{len(set(levels))} kinds of {name}" for name, levels in factors.items()])
+    families = some.churn.shape[1]
+    yield f"{len(some.parts)} pipelines on {len(some.datasets)} datasets of {families} families, with {counts}."
+    if unknown := [name for name in Parts._fields if name not in factors]:
+        yield f"These pipelines do not tell {listed(unknown)} from the other parts."
+    if nested := [name for name in some.nested() if "features" in factors]:
+        yield f"Counts as part of the learner, as no learner reads it beside other features: {listed(nested)}."
+    if left := len(whole.parts) - len(some.parts):
+        yield f"Left out: {left} settings tried on one kind of features, of which one is to be transferred."
+
+
+def effects(task: Task) -> TableBuilder:
+    """Return the table of what changes if one part of a pipeline is another than ERM's, and all other parts stay."""
+
+    def build(results: Results, kind: IntervalKind) -> Body | None:
+        whole = grid(results, kind, task)
+        rows = tuple(row for name in Parts._fields for row in _swaps(whole, name)) if whole else ()
+        return Body(("Part", "Level", "Pairs", *_heads(task)), rows, whole.datasets) if whole and rows else None
+
+    return build
+
+
+def _swaps(whole: Grid, name: str) -> Iterator[tuple[TableCell, ...]]:
+    usual = getattr(whole.parts[whole.erm], name)
+    at = {parts: p for p, parts in enumerate(whole.parts)}
+    swaps: dict[str, list[tuple[int, int]]] = {}
+    for parts, p in at.items():
+        q = at.get(parts._replace(**{name: usual}), p)
+        if q != p:
+            swaps.setdefault(getattr(parts, name), []).append((p, q))
+    for level, pairs in swaps.items():
+        ours, theirs = map(list, zip(*pairs, strict=True))
+        changes = Change(*((of[ours] - of[theirs]).mean(axis=0) for of in (whole.churn, whole.quality)))
+        yield name.capitalize(), level, Value(str(len(pairs)), len(pairs)), *changes.shown()
+
+
+def _heads(task: Task) -> tuple[str, str]:
+    unit = "pp" if task == "classification" else "% of ERM's"
+    return f"Δ {ORDER[task].name} (pp)", f"Δ {KEPT[task].name} ({unit})"
+
+
+class Change(NamedTuple):
+    """Differences (F,) of a pipeline from another, in churn and in quality."""
+
+    churn: np.ndarray
+    quality: np.ndarray
+
+    def shown(self) -> list[Value]:
+        """Format the means, with their intervals over families."""
+        return [Value.of(jackknife([each]), 100, signed=True) for each in self]
+
+    def helps(self, task: Task) -> bool:
+        """Tell whether churn is lower, and quality kept as a place asks, with the whole intervals."""
+        churn, quality = (jackknife([each]) for each in self)
+        ends = np.array([quality.low, quality.high]) * KEPT[task].better
+        return churn.high < 0 and bool(ends.min() > -LIMIT[task])
+
+
+class Remedied(NamedTuple):
+    """What a remedy changes: against the same pipeline without it, and against the best plain one of the learner.
+
+    The best has the features and settings that the other families choose for each family, by the rule of ``transfer``.
+    Each is None where there is none, or none to choose from.
+    """
+
+    title: str
+    alike: Change | None
+    best: Change | None
+
+
+def remedied(whole: Grid) -> Iterator[Remedied]:
+    """Yield what is known of each pipeline with a remedy."""
+    at = {parts: p for p, parts in enumerate(whole.parts)}
+    families = np.arange(whole.churn.shape[1])
+    for p, parts in enumerate(whole.parts):
+        plain = [q for q, of in enumerate(whole.parts) if (of.learner, of.remedy) == (parts.learner, PLAIN)]
+        if parts.remedy == PLAIN or not plain:
+            continue
+        churns, qualities = whole.churn[plain].T, whole.quality[plain].T
+        losses = 1 - qualities if whole.task == "classification" else qualities
+        _, chosen = setting_for(churns, losses, TOLERANCE[whole.task], families)
+        best = Change(whole.churn[p] - churns[families, chosen], whole.quality[p] - qualities[families, chosen])
+        q = at.get(parts._replace(remedy=PLAIN))
+        alike = None if q is None else Change(whole.churn[p] - whole.churn[q], whole.quality[p] - whole.quality[q])
+        yield Remedied(whole.titles[p], alike, best if len(plain) > 1 else None)
+
+
+def remedies(task: Task) -> TableBuilder:
+    """Return the table of what each remedy adds to the same pipeline, and to the best plain one of its learner."""
+
+    def build(results: Results, kind: IntervalKind) -> Body | None:
+        whole = grid(results, kind, task)
+        rows: list[tuple[TableCell, ...]] = []
+        for one in remedied(whole) if whole else ():
+            shown = [change.shown() if change else [Value(MISSING)] * 2 for change in (one.alike, one.best)]
+            rows.append((one.title, *shown[0], *shown[1]))
+        over = (("", 1), ("Without the remedy", 2), ("Best plain pipeline of the learner", 2))
+        header = ("Pipeline", *_heads(task), *_heads(task))
+        return Body(header, tuple(rows), whole.datasets, over=over) if whole and rows else None
+
+    return build
+
+
+def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
+    """Yield the findings of a task in sentences; none with too few families or pipelines."""
+    whole = grid(results, kind, task)
+    for name, terms in analysed(whole.varied()).items() if whole else ():
+        alone = sorted((e.value, term) for term, e in terms.items() if len(term) == 1 and term != (REST,))
+        told = [f"{_percent(terms[term])} with the {WORDS.get(*term, *term)}" for _, term in reversed(alone)]
+        for words, pairs in (
+            ("two parts together", [e.value for term, e in terms.items() if len(term) == 2 and FAMILY not in term]),
+            (
+                "parts that matter more in some families",
+                [e.value for term, e in terms.items() if term[1:] == (FAMILY,)],
+            ),
+        ):
+            told += [f"{spelled(100 * sum(pairs), 0)} % with {words}"] * bool(pairs)
+        told[0] = told[0].replace(" with", " goes with")
+        yield f"{task.capitalize()}: of the variance of {name}, {listed(told)}."
+    known = [*remedied(whole)] if whole else []
+    for changes, than in (
+        ({one.title: one.alike for one in known if one.alike}, "the same without it"),
+        ({one.title: one.best for one in known if one.best}, "the best plain pipeline of the same learner"),
+    ):
+        helpful = [f"{title} ({change.shown()[0].text} pp)" for title, change in changes.items() if change.helps(task)]
+        count = f"{len(helpful) or 'none'} churn less than {than}, at kept accuracy"
+        if changes:
+            of = f"{task.capitalize()}: of {len(changes)} pipelines with a remedy"
+            yield f"{of}, {count}{': ' * bool(helpful)}{'; '.join(helpful)}."
+
+
+def _percent(share: Estimate) -> str:
+    """Format a share as ``12 % [8, 16]``."""
+    number, _, interval = Value.of(share, 100, 0).text.partition(" ")
+    return " ".join(filter(None, (number, "%", interval)))
