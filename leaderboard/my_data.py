@@ -16,6 +16,7 @@ from benchmark import __version__
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.files import home, save
+from benchmark.measure import deciding
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, find
 from benchmark.measure.intervals import Estimate, described
@@ -38,9 +39,6 @@ LOSS = 1.0
 """Accepted loss: points of accuracy, or % of ERM's MAE, as the page Decide starts with."""
 COST = 10.0
 """Accepted compute in multiples of ERM's, as there."""
-ENOUGH, ENOUGH_OF_CLASS, ENOUGH_RETRAININGS = 30, 10, 5
-"""Test rows, test rows of each class, and retrainings (halvings under ``halves``) that it takes to decide: with fewer,
-one molecule or one sample moves churn or recall by several points."""
 FRONT = 5
 """Number of fragile molecules that are printed."""
 
@@ -212,22 +210,9 @@ def class_names(dataset: Dataset) -> tuple[str, ...]:
 def lacking(dataset: Dataset) -> str:
     """Return what a decision lacks, with what it would take; empty if nothing."""
     cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
-    p = cells[0].predictions["id"]
-    counts = np.bincount(p.y.astype(int), minlength=p.values.shape[-1]) if p.task == "classification" else None
-    asked, factor = [], ENOUGH / len(p.y)
-    if len(p.y) < ENOUGH:
-        asked.append(f"the ID test has {len(p.y)} rows, and a decision needs {ENOUGH}")
-    if counts is not None and counts.min() < ENOUGH_OF_CLASS:
-        name = class_names(dataset)[counts.argmin()]
-        asked.append(f"the ID test has {counts.min()} rows of {name!r}, and a decision needs {ENOUGH_OF_CLASS}")
-        factor = max(factor, ENOUGH_OF_CLASS / max(counts.min(), 1))
-    if asked:
-        rows = sum(cells[0].facts.rows.values())
-        asked.append(f"a table of about {10 * int(np.ceil(rows * factor / 10)):,} such rows would do")
-    needed = ENOUGH_RETRAININGS * (1 + (dataset.sampling == "halves"))
-    if (count := min(len(cell.key.seeds) for cell in cells)) < needed:
-        asked.append(f"there are {count} retrainings, and a decision needs {needed}: --seeds {needed}")
-    return "; ".join(asked)
+    p, retrainings = cells[0].predictions["id"], min(len(cell.key.seeds) for cell in cells)
+    names = class_names(dataset)[: p.values.shape[-1]] if p.task == "classification" else ()
+    return deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling)
 
 
 def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:

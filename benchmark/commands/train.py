@@ -19,7 +19,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
-from benchmark.types import PAPER, Sampling, Tune
+from benchmark.types import PAPER, Problem, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -60,7 +60,8 @@ def _grids(
 
 
 def _own_grids(grid: Grid) -> list[Grid]:
-    """Return the grids for own data, without methods that compare all pairs of many rows, or tune on many."""
+    """Return the grids for own data, without methods that compare all pairs of many rows, or tune on many or few."""
+    from benchmark.data.problem import load_problem
     from benchmark.data.rows import load_rows
     from benchmark.data.spec import MANY_ROWS, load_spec
 
@@ -68,6 +69,10 @@ def _own_grids(grid: Grid) -> list[Grid]:
     names = [name for name in options.OWN_METHODS if rows <= MANY_ROWS or name not in options.PAIRWISE]
     if rows > MANY_ROWS:
         say(f"{', '.join(options.PAIRWISE)} are left out, as they compare all pairs of {rows:,} rows (--method)")
+    problems = [load_problem(name, grid.canonical_seeds[0]) for name in grid.datasets]
+    if all(_undecided(problem, grid.sampling, len(grid.seeds)) for problem in problems):
+        say("methods that choose their settings are left out, as they take most of the time and decide nothing")
+        return [grid._replace(methods=names)]
     if rows <= options.TUNED_ROWS and not grid.tune:
         say("the perceptron and boosting choose their settings within each half, which takes most of the time")
         return [grid._replace(methods=names), grid._replace(methods=options.OWN_TUNED, tune="one-se")]
@@ -77,6 +82,17 @@ def _own_grids(grid: Grid) -> list[Grid]:
             f"--method {','.join(options.OWN_TUNED)} --tune one-se does"
         )
     return [grid._replace(methods=list(dict.fromkeys([*names, *options.OWN_TUNED])))]
+
+
+def _undecided(problem: Problem, sampling: Sampling, retrainings: int) -> str:
+    """Return a line if no method can be recommended on a user's own dataset, whatever is trained; otherwise none."""
+    from benchmark.data.spec import load_spec
+    from benchmark.measure.deciding import lacking
+
+    rows = len(problem.train) + sum(map(len, problem.evals.values()))
+    y, names = problem.evals["id"].y, load_spec(problem.name).class_names
+    missing = lacking(y, names, rows, retrainings, sampling)
+    return f"{problem.name}: cannot decide yet, whatever is trained: {missing}" if missing else ""
 
 
 def _planned(grids: Sequence[Grid], settings: list[str] | None, device: str) -> list[Planned]:
@@ -191,13 +207,16 @@ def run(
     console.print(f"{_cells(len(cells))}, {retrainings} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
+    own = [cell for cell in cells if cell.problem.about.group == "own"]
+    for line in dict.fromkeys(_undecided(c.problem, c.key.sampling, len(c.key.seeds)) for c in own):
+        say(line)
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client:
         tally = _train(cells, force, jobs, client)
     unlogged = 0
     if log_models and not tally.trouble:
         unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
-    mine = dict.fromkeys(cell.key.dataset for cell in cells if cell.problem.about.group == "own")
+    mine = dict.fromkeys(cell.key.dataset for cell in own)
     if mine and not tally.trouble and len(tally.failed) < len(cells):
         _leaderboard("my-data", *mine)  # a failure costs nothing: the results are recorded
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None

@@ -5,6 +5,7 @@ import subprocess
 from functools import cache
 
 import numpy as np
+from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
 
 from benchmark import __version__
 from benchmark.files import CHECKOUT
@@ -19,9 +20,7 @@ LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
 
 def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
     """Return the provenance of a cell on ``problem`` that ``command`` repeats."""
-    import torch  # slow to import
-
-    machine = f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
+    machine = f"{platform.machine()}, {vectors()}"
     versions = {"suite": __version__, "python": platform.python_version()}
     versions |= {library: installed(library) for library in LIBRARIES}
     return Facts(
@@ -39,6 +38,14 @@ def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
         modified=None if (changed := _git("status", "--porcelain")) is None else bool(changed),
         device=f"cpu ({machine}), 1 thread per worker" if device == CPU else device,
     )
+
+
+def vectors() -> str:
+    """Return the vector instructions of this machine, as PyTorch names them, which takes seconds to import."""
+    if not __cpu_features__.get("FMA3"):
+        return "DEFAULT"
+    widest = {"AVX512": "AVX512_SKX", "AVX2": "AVX2"}
+    return next((name for name, feature in widest.items() if __cpu_features__.get(feature)), "DEFAULT")
 
 
 def _of_learner(name: str) -> dict[str, str]:

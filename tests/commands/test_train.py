@@ -1,0 +1,49 @@
+"""What a run says and leaves out before it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmark.__main__ import app
+from benchmark.commands import options, train
+from benchmark.data.problem import load_problem
+
+
+@pytest.fixture
+def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], str]:
+    """Describes an own table with that many rows, half of them of each class, and returns the name of its dataset."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+
+    def describe(rows: int) -> str:
+        path = tmp_path / f"assays{rows}.csv"
+        lines = [f"sample {i},{i * i % 97},{['lets go', 'stays'][i % 2]}" for i in range(rows)]
+        path.write_text("\n".join(["name,weight,outcome", *lines]), encoding="utf-8")
+        with pytest.raises(SystemExit) as stop:
+            app(["new-dataset", str(path), "--target", "outcome"])
+        assert not stop.value.code
+        return f"assays{rows}"
+
+    return describe
+
+
+def chosen(name: str) -> list[str]:
+    return [method for grid in train._grids("", name, "99", "", "") for method in grid.methods]
+
+
+def test_methods_that_choose_their_settings_are_left_out_where_nothing_can_be_decided(own_table, capsys) -> None:
+    few = own_table(40)
+    assert chosen(few) == [*options.OWN_METHODS]
+    assert "left out, as they take most of the time and decide nothing" in capsys.readouterr().out
+    line = train._undecided(load_problem(few), "halves", 20)
+    assert line.startswith(
+        f"{few}: cannot decide yet, whatever is trained: the ID test has 8 rows, and a decision needs"
+    )
+    many = own_table(300)
+    assert chosen(many) == [*options.OWN_METHODS, *options.OWN_TUNED]
+    assert train._undecided(load_problem(many), "halves", 20) == ""
+    assert train._undecided(load_problem(many), "halves", 4).endswith(
+        "there are 4 retrainings, and a decision needs 10: --seeds 10"
+    )
