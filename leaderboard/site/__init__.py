@@ -10,7 +10,7 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import files, structures, url_prefixes
+from leaderboard.site.pages import files, url_prefixes
 from leaderboard.tables.prepare import prepare
 
 MARKER = ".churn-leaderboard"
@@ -54,8 +54,6 @@ def write(
             for part in results.by_sampling or (results,):
                 for name, content in files(part, results, kind, health or {}, repository, docs):
                     _put(new, f"{folders[part.sampling]}{name}", content)
-            for name, content in structures(results):
-                _put(new, name, content)
             if cite.has(results):
                 for name, content in cite.files(repository, docs):
                     _put(new, name, content)

@@ -16,12 +16,10 @@ from benchmark.store.cell import Record
 from benchmark.types import Predictions
 from leaderboard.figures import molecules
 from leaderboard.read.jobs import Job, made
-from leaderboard.read.results import Dataset, Entry
+from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
 
-SHARD = 32
-"""Drawings per file; a page of the explorer needs one file or a few."""
 CHUNK = 100
 """Molecules per drawing job."""
 WIDTH, HEIGHT = 220, 150
@@ -35,39 +33,31 @@ def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
 def files(
     dataset: Dataset,
     smiles: Mapping[str, str],
-    drawn: Mapping[str, int],
     known: Molecules | None = None,
     records: Sequence[Record] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield name and content of a dataset's files: predictions by split and test set, and what the view of one example
-    adds (``near-…``). ``drawn`` has the number of the file with the drawing of each molecule (see ``structures``).
+    adds (``near-…``).
     """
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
         churns = [example_churn(p) for p in predictions]
-        yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles, drawn))
+        yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles))
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
             more["values"] = [_packed(p) for p in predictions]
         yield f"near-{name}.js", script(f"near-{name}", more)
 
 
-def in_order(dataset: Dataset) -> list[str]:
-    """Return the ids of all test examples in the order in which the page lists them: by ERM's churn, if it is there."""
-    ids = list[str]()
-    for _, evalset, seed in shards(dataset):
+def index(results: Results, smiles: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    """Return what the search for molecules needs: datasets [name, title], and test examples [dataset, id, SMILES]."""
+    rows: dict[tuple[int, str], list[object]] = {}
+    for number, dataset in enumerate(results.datasets):
+        _, evalset, seed = shards(dataset)[0]
         p = next(entry.cells[seed] for entry in dataset.entries if seed in entry.cells).predictions[evalset]
-        ids += p.ids[np.argsort(-np.nan_to_num(example_churn(p)), kind="stable")].tolist()
-    return ids
-
-
-def structures(base: str, smiles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the files with the drawings of the molecules of a dataset and its variants, ``SHARD`` to a file."""
-    drawn_as, order = drawings(dict(sorted(smiles.items()))), list(smiles)
-    for k, start in enumerate(range(0, len(order), SHARD)):
-        shard = {i: drawn_as[i] for i in order[start : start + SHARD] if i in drawn_as}
-        yield f"structures/{base}-{k}.js", script(f"{base}-{k}", shard)
+        rows |= {(number, i): [number, i, smiles.get(dataset.name, {}).get(i)] for i in p.ids.tolist()}
+    return {"datasets": [[d.name, d.title] for d in results.datasets], "rows": [*rows.values()]}
 
 
 def example_churn(p: Predictions) -> np.ndarray:
@@ -82,7 +72,6 @@ def _predictions(
     predictions: Sequence[Predictions],
     churns: Sequence[np.ndarray],
     smiles: Mapping[str, str],
-    drawn: Mapping[str, int],
 ) -> dict[str, object]:
     first = predictions[0]
     classes = first.task == "classification"
@@ -92,7 +81,6 @@ def _predictions(
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y, 7),
         "smiles": [smiles.get(i) for i in first.ids.tolist()],
-        "drawings": [drawn.get(i) for i in first.ids.tolist()],
         "methods": [
             {"title": entry.title, "slug": entry.slug, "seeds": p.seeds}
             for entry, p in zip(entries, predictions, strict=True)

@@ -1,11 +1,12 @@
 """The files of the site apart from the predictions, with the data of each page."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from importlib.resources import files as resources
 from itertools import chain
 from typing import Any
@@ -45,8 +46,8 @@ from leaderboard.write.templates import render
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
 STATIC = (
-    *("site.css", "site.js", "student.js", "compare.js", "explorer.js", "molecule.js", "plot.js", "yours.js"),
-    *("chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md"),
+    *("site.css", "site.js", "view.js", "student.js", "compare.js", "explorer.js", "molecule.js", "find.js", "plot.js"),
+    *("yours.js", "chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md", "smiles-drawer.js"),
 )
 
 
@@ -77,6 +78,7 @@ def files(
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
+    yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
     yield "citation.bib", cite.bibtex(results)
     site = Site(results, whole, kind, health, repository, docs)
     figures = build.drawn(
@@ -102,27 +104,6 @@ def files(
     for dataset in results.datasets:
         yield f"datasets/{dataset.name}.html", site.dataset(dataset)
     yield from site.study_pages()
-
-
-def _base(dataset: Dataset) -> str:
-    """Return the dataset without the changes of a variant, whose molecules are the same."""
-    return dataset.name.partition("@")[0]
-
-
-@lru_cache(maxsize=2)
-def to_draw(whole: Results) -> dict[str, dict[str, str]]:
-    """Return the SMILES of all test examples by dataset and id, in the order in which the first explorer lists them."""
-    by_base: dict[str, dict[str, str]] = {}
-    for dataset in (dataset for part in whole.by_sampling for dataset in part.datasets):
-        smiles = molecules.structures(whole).get(dataset.name, {})
-        ordered = {i: smiles[i] for i in explorer.in_order(dataset) if i in smiles}
-        by_base[_base(dataset)] = by_base.get(_base(dataset), {}) | ordered  # what is there keeps its place
-    return by_base
-
-
-def structures(whole: Results) -> Iterator[File]:
-    """Yield the drawings of all molecules, which the pages of all samplings share."""
-    return chain.from_iterable(explorer.structures(base, smiles) for base, smiles in to_draw(whole).items())
 
 
 @dataclass(frozen=True)
@@ -205,7 +186,7 @@ class Site:
         root = "../" * here.count("/")
         folders = url_prefixes(self.whole)
         up = root + "../" * bool(folders[self.results.sampling])
-        of_all = [("decide.html", "Decide", self.whole.front)]  # pages that the site has once
+        of_all = [("decide.html", "Decide", self.whole.front), ("molecules.html", "Molecules", self.whole.front)]
         of_all += [("studies.html", "Studies", self.whole)] * bool(self.whole.records)
         datasets = {dataset.title: dataset.name for dataset in self.results.datasets}
         names = Names(root, self.styles, frozenset(self.results.methods()), datasets)
@@ -259,6 +240,9 @@ class Site:
             yield f"compare/{key}.js", explorer.script(key, of_cells)
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
+            smiles = molecules.structures(self.whole)
+            yield "molecules.js", explorer.script("molecules", explorer.index(self.results, smiles))
+            yield "molecules.html", self.page("molecules.html", datasets=self.results.datasets, drawn=bool(smiles))
             yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)
         contents: dict[str, Any] = {
             "tables": self.tables,
@@ -325,7 +309,9 @@ class Site:
             about={
                 "task": dataset.task,
                 "unit": dataset.unit,
-                "base": _base(dataset),
+                "target": dataset.facts.dataset.target,
+                "classes": entry.cells[split].predictions[evalset].values.shape[2] if classes else 0,
+                "halved": dataset.sampling == "halves",
                 "folder": f"{dataset.name}/",
                 "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
                 "train": entry.cells[split].facts.rows.get("train", "its"),
@@ -333,8 +319,7 @@ class Site:
             },
         )
         yield f"{folder}.html", page
-        drawn = {i: place // explorer.SHARD for place, i in enumerate(to_draw(self.whole)[_base(dataset)])}
-        for file, content in explorer.files(dataset, smiles, drawn, known(dataset), self.whole.records):
+        for file, content in explorer.files(dataset, smiles, known(dataset), self.whole.records):
             yield f"{folder}/{file}", content
 
     def as_files(self, table: Table) -> Iterator[File]:

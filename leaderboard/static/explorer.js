@@ -1,14 +1,24 @@
 // The flip explorer: the examples that fit the filters. molecule.js has the view of one example.
 "use strict";
 
-/** Draw one cell per retraining: dark is class 1 or above. */
-function classStrip(classes) {
+/** Draw one cell per retraining. Under halves, the two retrainings that are compared stand one above the other. */
+function classStrip(classes, seeds, halved, named) {
   const runs = [...classes];
-  const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? `M${i + 0.06} 0h.88v1h-.88z` : "")).join("");
+  const pairs = [...new Set(seeds.map((seed) => Math.ceil(seed / 2)))];
+  const at = (i) => (halved ? [pairs.indexOf(Math.ceil(seeds[i] / 2)), (seeds[i] + 1) % 2] : [i, 0]);
+  const cell = (i) => `M${at(i)[0] + 0.06} ${at(i)[1] * 1.04}h.88v1h-.88z`;
+  const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? cell(i) : "")).join("");
   const counts = [...new Set(runs)].sort().map((c) => `class ${c} in ${runs.filter((x) => x === c).length}`);
-  const label = `${counts.join(", ")} of ${runs.length} retrainings`;
-  return make("svg", { viewBox: `0 0 ${runs.length} 1`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+  const differ = pairs.filter((h) => new Set(runs.filter((_, i) => Math.ceil(seeds[i] / 2) === h)).size > 1).length;
+  const label = `${counts.join(", ")} of ${runs.length} retrainings${halved ? `; ${differ} of ${pairs.length} pairs differ` : ""}`;
+  return make("svg", { viewBox: `0 0 ${halved ? pairs.length : runs.length} ${halved ? 2.04 : 1}`, preserveAspectRatio: "none", role: "img", "aria-label": label, class: halved ? "pairs" : "" },
     make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
+}
+
+/** Return what all retrainings of method `k` say of example `i` together: "right", "wrong" or "changes". */
+function verdict(flips, k, i) {
+  const said = new Set(flips.strips[k][i]);
+  return said.size > 1 ? "changes" : said.has(String(Math.min(flips.y[i], 9))) ? "right" : "wrong";
 }
 
 /** Draw one dot per retraining, on a scale of `span` around `centre`; the line is the measured value. */
@@ -29,7 +39,6 @@ function viewOf(id) {
 
 /** Save `rows` of texts and numbers as a file for spreadsheets. */
 function save(name, rows) {
-  const quoted = (x) => (/[",\n]/.test(x) ? `"${String(x).replaceAll('"', '""')}"` : String(x ?? ""));
   const text = rows.map((row) => row.map(quoted).join(",")).join("\n");
   const link = make("a", { href: URL.createObjectURL(new Blob([`${text}\n`], { type: "text/csv" })), download: name });
   link.click();
@@ -52,9 +61,9 @@ function explorer() {
     const rates = flips.rates[under];
     const least = Number(state.least) || 0;
     const needle = state.q.trim();
-    const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
-    const fits = flips.ids.map((_, i) => i).filter((i) =>
-      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle));
+    const named = (i) => flips.ids[i].toLowerCase().includes(needle.toLowerCase()) || (flips.smiles[i] ?? "").includes(needle);
+    const fits = flips.ids.map((_, i) => i).filter((i) => rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label)
+      && (!state.only || verdict(flips, under, i) === state.only) && named(i));
     const by = {
       flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
       id: (i) => flips.ids[i], label: (i) => flips.y[i],
@@ -71,42 +80,44 @@ function explorer() {
     const one = state.molecule !== "" && i >= 0;
     const order = one ? [i] : chosen(state, flips);
     const visible = order.slice(0, shown);
-    const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
-    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.structures, `${about.base}-${n}`))));
     const about_one = one ? await file(about.folder, `near-${state.shard}`) : null;
     if (turn !== drawn) return; // superseded by a later request
     const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
     current = { state, flips, order, methods };
     form.hidden = one;
     for (const part of $$(".overview")) part.hidden = one;
-    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, drawings, false)));
-    else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
+    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, false), lines));
+    else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods)));
     if (one) scrollTo(0, 0);
     $("#count").textContent = `${order.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
     $("#more").hidden = one || visible.length >= order.length;
   }
 
   /** The drawing of an example, its name and its label. */
-  function head(flips, i, drawings, linked) {
-    const structure = make("div", { class: "structure" });
-    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
-    const label = classes ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
-    const words = [label];
+  function head(flips, i, linked) {
+    const structure = make("div", { class: "structure" }, ...depicted(flips.smiles[i], 220, 150));
+    const words = [classes ? `True class: ${className(about, flips.y[i])}` : `Measured: ${number(flips.y[i], 2)} ${about.unit}`];
     if (flips.smiles[i]) words.push(" · ", make("code", {}, flips.smiles[i]));
     const name = linked ? make("a", { href: viewOf(flips.ids[i]) }, flips.ids[i]) : flips.ids[i];
     return [structure, make("h2", {}, name), make("p", { class: "soft small" }, ...words)];
   }
 
-  function molecule(flips, i, methods, drawings) {
+  /** One row for each of `methods`, which are pairs of a method and its position. */
+  function lines(flips, i, methods) {
     const all = methods.flatMap(([, k]) => flips.strips[k][i]);
     const centre = classes ? 0 : (Math.min(...all) + Math.max(...all)) / 2;
-    const rows = methods.map(([method, k]) => {
-      const strip = classes ? classStrip(flips.strips[k][i]) : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
+    return methods.map(([method, k]) => {
+      const strip = classes ? classStrip(flips.strips[k][i], method.seeds, about.halved) : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
       const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
-      return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
+      const wrong = classes && verdict(flips, k, i) === "wrong" ? [" ", make("span", { class: "mark" }, "stable but wrong")] : [];
+      return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", { class: "left" }, rate, ...wrong));
     });
+  }
+
+  function molecule(flips, i, methods) {
+    const rows = lines(flips, i, methods);
     const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
-    const [structure, ...words] = head(flips, i, drawings, true);
+    const [structure, ...words] = head(flips, i, true);
     return make("article", { class: "molecule" }, structure, make("div", {}, ...words, table));
   }
 

@@ -1,5 +1,42 @@
-// The view of one example: every retraining, the rows that its flips depend on, and its nearest training rows.
+// The view of one example: what the methods say of it, the rows that its flips depend on, and its nearest training rows.
 "use strict";
+
+const INKS = Object.fromEntries(["C", "H", "FOREGROUND"].map((name) => [name, "currentColor"]));
+/** Colours of elements with a contrast of at least 3 on light and dark pages. */
+const ELEMENTS = { ...INKS, BACKGROUND: "transparent", N: "#4a78e0", O: "#e0423a", F: "#249a4a", CL: "#249a4a", BR: "#b5622e", I: "#9a5fd0", P: "#d26c12", S: "#a88405", B: "#b0743a", SI: "currentColor" };
+
+/** Draw a structure; nothing without SMILES, and for what cannot be read as a molecule. */
+function depicted(smiles, width, height) {
+  if (!smiles) return [];
+  const svg = make("svg", { width, height, "aria-hidden": "true" });
+  try {
+    const drawer = new SmilesDrawer.SvgDrawer({ width, height, themes: { page: ELEMENTS }, compactDrawing: false });
+    SmilesDrawer.parse(smiles, (tree) => drawer.draw(tree, svg, "page"), (error) => { throw error; });
+  } catch { return []; }
+  requestAnimationFrame(() => { // the drawing leaves a square: cut it to the molecule, and enlarge no small one
+    const { x, y, width: w, height: h } = svg.getBBox();
+    const [wide, high] = [Math.max(w + 12, 1.3 * width), Math.max(h + 12, 1.3 * height)];
+    if (w) svg.setAttribute("viewBox", `${x + w / 2 - wide / 2} ${y + h / 2 - high / 2} ${wide} ${high}`);
+  });
+  return [svg];
+}
+
+/** Return the name of a class: what class 1 does, or that class 0 does not. */
+const className = (about, c) => (about.classes !== 2 || !about.target ? `class ${c}` : String(c) === "1" ? about.target : `not: ${about.target}`);
+
+/** The methods by what all their retrainings say, in ten rows; the reference stands first in its group. */
+function inTenRows(about, flips, i, lines) {
+  const all = flips.methods.map((method, k) => [method, k]);
+  const calm = ([, a], [, b]) => (a && b ? flips.rates[a][i] - flips.rates[b][i] : a - b);
+  const titles = { right: "Always right", wrong: "Stable but wrong", changes: "Changes with the sample" };
+  if (about.task !== "classification") return [make("table", { class: "strips" }, make("tbody", {}, ...lines(flips, i, all.sort(calm).slice(0, 10))))];
+  const groups = Object.entries(titles).map(([key, title]) => [key, title, all.filter(([, k]) => verdict(flips, k, i) === key).sort(calm)]).filter(([, , of]) => of.length);
+  const each = Math.floor((10 - groups.length) / groups.length);
+  const rows = groups.flatMap(([key, title, of]) => [
+    make("tr", { class: `group ${key}` }, make("th", { scope: "colgroup", colspan: "3" }, `${title}: ${of.length} of ${all.length} methods${of.length > each ? ", such as" : ""}`)),
+    ...lines(flips, i, of.slice(0, each))]);
+  return [make("table", { class: "strips grouped", "aria-label": `The methods on ${flips.ids[i]}` }, make("tbody", {}, ...rows))];
+}
 
 /** Return probabilities that the build has packed into characters, in steps of 2 %. */
 const unpacked = (text) => [...text].map((c) => (c.charCodeAt(0) - 40) / 50);
@@ -16,7 +53,7 @@ function retrainings(about, flips, i, more) {
       if (run < 0) return make("td", {}, "");
       if (!classes) return make("td", {}, number(said[run], 2));
       const text = values ? number(values[run], 2) : said[run];
-      return make("td", { class: said[run] === "0" ? "said" : "said one", title: `class ${said[run]}, train seed ${seed}` }, text);
+      return make("td", { class: said[run] === "0" ? "said" : "said one", title: `${className(about, said[run])}; train seed ${seed}` }, text);
     });
     const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
     const link = make("a", { href: `../methods/${method.slug}.html` }, method.title);
@@ -33,7 +70,7 @@ function rowTable(rows, listed, label, columns) {
   const top = ["Training row", ...columns.map(([title]) => title)].map((text) => make("th", { scope: "col" }, text));
   const body = listed.map((one) => {
     const [id, smiles, y] = rows[one.row];
-    return make("tr", {}, make("th", { scope: "row", class: "training" }, make("code", {}, smiles ?? id)), ...columns.map(([, say]) => make("td", {}, say(one, y))));
+    return make("tr", {}, make("th", { scope: "row", class: "training" }, ...depicted(smiles, 160, 100), make("code", {}, smiles ?? id)), ...columns.map(([, say]) => make("td", {}, say(one, y))));
   });
   return scrolling(label, make("table", {}, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...body)));
 }
@@ -57,21 +94,29 @@ function influentialRows(about, rows, study, i) {
       ["At 5 %", (one) => (one.p <= 0.05 ? "confirmed" : "not confirmed")]])];
 }
 
-function oneMolecule(about, flips, i, more, [structure, ...words]) {
+/** The nearest training rows as cards. */
+function cards(about, rows, near) {
+  return make("ul", { class: "cards", "aria-label": "Nearest training rows" }, ...near.map(([row, similarity]) => {
+    const [id, smiles, y] = rows[row];
+    const label = y === undefined ? "" : about.task === "classification" ? className(about, y) : `measured ${y}`;
+    return make("li", {}, ...depicted(smiles, 160, 110), make("span", { class: "similarity" }, `similarity ${number(similarity, 2)}`), make("span", {}, label), make("code", {}, smiles ?? id));
+  }));
+}
+
+function oneMolecule(about, flips, i, more, [structure, ...words], lines) {
   const asked = more.influential.flatMap((study) => influentialRows(about, more.rows, study, i));
   const why = about.task === "classification"
     ? [`The ${about.most} recorded retrainings of a method are too few to tell which of ${about.train} training rows a flip depends on: `, make("code", {}, about.command), " trains enough of them; rebuild the site, and this page names the rows."]
     : ["Rows are named only for classifications: a regression has no flips."];
-  const near = (more.near[i] ?? []).map(([row, similarity]) => ({ row, similarity }));
+  const near = more.near[i] ?? [];
   return make("article", {},
     make("p", {}, make("a", { href: viewOf("") }, "← All examples")),
-    make("div", { class: "molecule" }, structure, make("div", {}, ...words)),
-    make("h3", {}, "Every retraining"),
-    make("p", { class: "soft small" }, about.task === "classification"
-      ? "A column for each train seed: the probability of class 1, in steps of 0.02; a bar below marks class 1." : "A column for each train seed."),
-    retrainings(about, flips, i, more),
-    make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]),
+    make("div", { class: "molecule" }, structure, make("div", {}, ...words, ...inTenRows(about, flips, i, lines))),
     make("h3", {}, "Nearest training rows"),
-    near.length ? rowTable(more.rows, near, "Nearest training rows", [labelled(about), SIMILAR])
-      : make("p", { class: "note" }, "This page was built without the structures of the training rows."));
+    near.length ? cards(about, more.rows, near) : make("p", { class: "note" }, "This page was built without the structures of the training rows."),
+    make("details", {}, make("summary", {}, `Every retraining of all ${flips.methods.length} methods`),
+      make("p", { class: "soft small" }, about.task === "classification"
+        ? "A column for each train seed: the probability of class 1, in steps of 0.02; a bar below marks class 1." : "A column for each train seed."),
+      retrainings(about, flips, i, more)),
+    make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]));
 }
