@@ -18,7 +18,7 @@ LEARNERS = (
     *("LightGBM", "Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "Gradient boosting"),
 )
 """Learners with the same colours on every board: ink, those that they have in figures, and others."""
-HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#2850f8", "#70a000", "#686820", "#087060", "#e02020")
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
 SHAPES |= {"<": "◀", ">": "▶", "p": "⬟", "*": "★"}
 """The markers of figures as characters."""

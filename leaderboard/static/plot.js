@@ -22,7 +22,7 @@ function pointOf(row, table, keys) {
     name: title.split(" · ").filter((part) => part !== features).join(" · "),
     slug: $("a", row).getAttribute("href").split("/").pop().replace(/\.html$/, ""),
     href: $("a", row).getAttribute("href"),
-    words: [features, cell("place").dataset.value && `place ${cell("place").dataset.value}`, `${axis(table, y.key)}: ${numbers(y.words)}`, `${axis(table, x.key)}: ${numbers(x.words)}`].filter(Boolean),
+    words: [title.includes(features) ? "" : features, cell("place").dataset.value && `place ${cell("place").dataset.value}`, `${axis(table, y.key)}: ${numbers(y.words)}`, `${axis(table, x.key)}: ${numbers(x.words)}`].filter(Boolean),
     colour: getComputedStyle(look).color, shape: SHAPES[look.textContent.trim()] ?? ["circle"],
     hollow: row.matches(".lost, .unranked"),
   };

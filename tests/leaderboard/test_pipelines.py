@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,8 @@ def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: 
     assert all("the average of k networks on k bootstraps" in text for name, text in pages.items() if "bag" in name)
     index = (folder / "index.html").read_text()
     assert all(f'data-title="{title}"' in index for title, _ in ROWS.values())
+    links = re.findall(r'href="(methods/[^"]+)"', index)
+    assert {*links} == {f"methods/{name}.html" for name in pages}
     of_first = next(choice for choice in choices(results) if choice["key"] == "first")
     losses = {method["title"]: method["loss"] for method in of_first["methods"]}  # type: ignore[attr-defined]
     assert set(losses) == {title for title, _ in ROWS.values()}
