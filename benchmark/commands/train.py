@@ -207,8 +207,8 @@ def run(
     console.print(f"{_cells(len(cells))}, {retrainings} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
-    own = [cell for cell in cells if cell.problem.about.group == "own"]
-    for line in dict.fromkeys(_undecided(c.problem, c.key.sampling, len(c.key.seeds)) for c in own):
+    own = [cell for cell in cells if cell.base.about.group == "own"]
+    for line in dict.fromkeys(_undecided(c.base, c.key.sampling, len(c.key.seeds)) for c in own):
         say(line)
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client:

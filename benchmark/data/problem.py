@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -233,23 +234,34 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     )
 
 
+def refuse_reading(reading: Reading, name: str, dataset: str) -> None:
+    """Raise UserError if the dataset ``name``, loaded as ``dataset``, has not what a pipeline reads; load nothing."""
+    spec, learner = load_spec(dataset), reading.learner
+    given: Reads = "pixels" if spec.features[0].startswith("pixels") else "numbers"
+    given = "smiles" if spec.features == ("smiles",) else given
+    if reading.reads == "smiles" and not spec.smiles:
+        raise UserError(f"{name}: {learner} reads SMILES: name the SMILES column in 'smiles'")
+    if reading.reads != "smiles" and reading.reads != given:
+        features = ", ".join(spec.features)
+        raise UserError(f"{name}: {learner} reads {reading.reads}, but the features are {features}")
+
+
+@lru_cache(maxsize=1)
+def _with_features(dataset: str, canonical_seed: int) -> Problem:
+    return load_problem(dataset, canonical_seed)
+
+
 def read_with(reading: Reading, problem: Problem, dataset: str) -> Problem:
     """Return ``problem``, loaded as ``dataset``, as a pipeline reads it: with its features, and its learner's recipe.
 
     Rows, labels and split are the same, and so are name and fingerprints: results stay comparable. Raises UserError.
     """
+    refuse_reading(reading, problem.name, dataset)
     spec, learner = load_spec(dataset), reading.learner
-    given: Reads = "pixels" if spec.features[0].startswith("pixels") else "numbers"
-    given = "smiles" if spec.features == ("smiles",) else given
-    if reading.reads == "smiles" and not spec.smiles:
-        raise UserError(f"{problem.name}: {learner} reads SMILES: name the SMILES column in 'smiles'")
-    if reading.reads != "smiles" and reading.reads != given:
-        features = ", ".join(spec.features)
-        raise UserError(f"{problem.name}: {learner} reads {reading.reads}, but the features are {features}")
     if reading.features and reading.reads == "numbers":
         name = with_features(dataset, reading.features)
         if name != dataset:
-            other = load_problem(name, problem.canonical_seed)
+            other = _with_features(name, problem.canonical_seed)
             problem = replace(other, name=problem.name, fingerprints=problem.fingerprints, about=problem.about)
     if learner != problem.backbone:
         settings = dict(text.split("=", 1) for text in spec.name.split("@")[1:])

@@ -71,7 +71,7 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
     """Return warnings about the data of ``cells``, a few lines for each dataset, and about their methods."""
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
     lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
-    doubts = [doubtful_lambda(c.method, c.problem.task, c.key.sampling) for c in cells]
+    doubts = [doubtful_lambda(c.method, c.base.task, c.key.sampling) for c in cells]
     doubts += [cell.method.doubt for cell in cells]
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 

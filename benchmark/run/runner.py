@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, product
 from operator import itemgetter
 from pathlib import Path
@@ -20,7 +20,7 @@ from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
-from benchmark.data.problem import read_with
+from benchmark.data.problem import read_with, refuse_reading
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
@@ -41,29 +41,36 @@ WARM = 16
 
 @dataclass(frozen=True)
 class Planned:
-    """A cell to be trained; ``dataset`` is the dataset's name on the command line."""
+    """A cell to be trained; ``dataset`` is the dataset's name on the command line, if the problem comes from there."""
 
     key: CellKey
-    problem: Problem
+    base: Problem
+    """The problem as its dataset describes it."""
     method: Pipeline
     dataset: str
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem as the method reads it: other features are computed when it is trained, not when planned."""
+        return read_with(self.method.reading, self.base, self.dataset) if self.dataset else self.base
 
     @property
     def title(self) -> str:
         """Title of the method with its hyperparameters."""
-        return registry.title(self.method, self.problem.task)
+        return registry.title(self.method, self.base.task)
 
     @property
     def command(self) -> str:
         """Command line that trains this cell."""
-        key, about = self.key, (self.problem.task, self.problem.backbone, self.key.sampling)
-        own = self.problem.about.group in ("own", "variant")  # the command line has another default for own data
+        backbone = self.method.reading.learner if self.dataset else self.base.backbone
+        key, about = self.key, (self.base.task, backbone, self.key.sampling)
+        own = self.base.about.group in ("own", "variant")  # the command line has another default for own data
         words = {
             "--method": shlex.quote(registry.spelled(self.method, *about)),
             "--learner": key.learner and shlex.quote(key.learner),
             "--features": key.features,
             "--tune": key.tune,
-            "--dataset": shlex.quote(self.dataset),
+            "--dataset": shlex.quote(self.dataset or self.base.name),
             "--canonical-seed": str(key.canonical_seed),
             "--seeds": key.spelled_seeds,
             "--sampling": key.sampling if key.sampling != PAPER or own else "",
@@ -128,8 +135,9 @@ def plan(
         features=own.replace(":", "."),
         tune=method.tune,
     )
-    read = read_with(method.reading, problem, dataset) if dataset else problem
-    return Planned(key, read, method, dataset or problem.name)
+    if dataset:
+        refuse_reading(method.reading, problem.name, dataset)
+    return Planned(key, problem, method, dataset)
 
 
 def run(

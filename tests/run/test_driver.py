@@ -73,6 +73,19 @@ def test_a_method_with_features_of_its_own_trains_on_them_and_is_compared_with_e
     assert own.problem.train.x.shape[1] == 384
 
 
+def test_planning_computes_no_features_of_other_pipelines_than_the_datasets(monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("benchmark.data.problem._with_features", refuse)
+    for learner in ("svm", "random_forest"):
+        grid = Grid(["bagging"], [DATASET], [99], [1, 2], "halves", learner, "atom_pairs.64+rdkit_descriptors")
+        (planned,) = plan_grid(grid, {})
+        assert planned.command.endswith(f"--dataset {DATASET} --canonical-seed 99 --seeds 1-2 --sampling halves")
+        with pytest.raises(AssertionError):
+            planned.problem  # noqa: B018
+
+
 def test_a_variant_by_features_is_what_all_methods_read(quick):
     erm, own = plan_grid(Grid(["erm", "multi_kernel"], [f"{DATASET}@features=atom_pairs.64"], [99], [1, 2]), {})
     assert erm.problem.train.x.shape[1] == own.problem.train.x.shape[1] == 64
