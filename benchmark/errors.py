@@ -1,5 +1,6 @@
 """Errors that a user can fix."""
 
+import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -22,3 +23,9 @@ def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
     else:
         hint = f"known: {', '.join(choices) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")
+
+
+def located(error: BaseException) -> str:
+    """Describe an error with its innermost place."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"

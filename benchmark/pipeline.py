@@ -234,8 +234,19 @@ class Pipeline:
     """Rule by which hyperparameters are chosen, by ``benchmark.tuning.Tuned``; empty if they are as they are."""
 
     def fit(self, sample: Sample) -> Model:
-        """Train one predictor on ``sample``."""
-        return self.remedy.fit(sample, self.learner)
+        """Train one predictor on ``sample``. Raises TypeError if the result cannot predict."""
+        remedy, learner = self.for_sample(sample)
+        model = remedy.fit(sample, learner)
+        if not hasattr(model, "predict"):
+            raise TypeError(
+                f"fit of method {self.name!r} returned {model!r}: expected an object with predict(inputs), such as the "
+                "result of learner.fit(sample); is a return statement missing?"
+            )
+        return model
+
+    def for_sample(self, sample: Sample) -> tuple[Remedy, Learner]:
+        """Return remedy and learner with the settings that are chosen for ``sample``."""
+        return self.remedy, self.learner
 
     def __str__(self) -> str:
         return " · ".join(

@@ -87,6 +87,14 @@ def find(text: str) -> tuple[type[Part], list[str]]:
     raise did_you_mean("method", name, sorted([*parts, SKLEARN]))
 
 
+def named(method: str) -> tuple[type[Part], list[str]]:
+    """Return the method that a name or the path of a file ending in .py stands for, and its settings.
+
+    Raises UserError.
+    """
+    return (load_file(Path(method)), []) if method.endswith(".py") else find(method)
+
+
 def load_file(path: Path) -> type[Part]:
     """Return the one remedy or learner that the Python file at ``path`` registers. Raises UserError."""
     if not path.is_file():

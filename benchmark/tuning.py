@@ -17,7 +17,7 @@ import numpy as np
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy
 from benchmark.train.resampling import generator
-from benchmark.types import Inputs, Model, Sample, Sampling, Task, Tune
+from benchmark.types import Inputs, Sample, Sampling, Task, Tune
 
 P = TypeVar("P", bound=Part)
 TITLES: Mapping[Tune, str] = {"best": "tuned", "one-se": "one-SE", "transfer": "transferred"}
@@ -33,12 +33,7 @@ class Tuned(Pipeline):
     The learner's setting is chosen with plain fitting, and the remedy's with the learner that this gives.
     """
 
-    def fit(self, sample: Sample) -> Model:
-        remedy, learner = self.for_sample(sample)
-        return remedy.fit(sample, learner)
-
     def for_sample(self, sample: Sample) -> tuple[Remedy, Learner]:
-        """Return remedy and learner with the settings that are chosen for ``sample``."""
         learner = self._learner(self.learner, sample)
 
         def predict(remedies: Sequence[Remedy], fold: Sample, inputs: Inputs) -> list[np.ndarray]:

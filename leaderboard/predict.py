@@ -24,7 +24,6 @@ from benchmark.data.readers import LINE, read
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
-from benchmark.run import runner
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
 from benchmark.train.resampling import sample_for
@@ -164,7 +163,7 @@ def _both(first: tuple[Inputs, np.ndarray], second: tuple[Inputs, np.ndarray]) -
 
 
 def _fitted(plan: Planned, problem: Problem, sampling: Sampling, seed: int, inputs: Inputs) -> np.ndarray:
-    model = runner.fit(plan.method, sample_for(problem, sampling, seed)[0])
+    model = plan.method.fit(sample_for(problem, sampling, seed)[0])
     return model.predict(inputs).astype(np.float32)  # as recorded
 
 

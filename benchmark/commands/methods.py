@@ -21,8 +21,9 @@ def check(
     """
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from benchmark.registry import named
     from benchmark.run import sandbox
-    from benchmark.run.check import checked, named
+    from benchmark.run.check import checked
     from benchmark.run.isolation import SENTENCE, isolated
 
     if not trust and (trouble := sandbox.trouble()):

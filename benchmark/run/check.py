@@ -1,17 +1,14 @@
 """Check of the contract of a method on a small synthetic problem."""
 
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark.errors import UserError
+from benchmark.errors import UserError, located
 from benchmark.pipeline import Part, Pipeline, Reading
-from benchmark.registry import find, load_file, make_method
-from benchmark.run.runner import fit
+from benchmark.registry import make_method
 from benchmark.train import sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.tuning import Tuned, grid_of
@@ -31,14 +28,6 @@ class Checked:
     tasks: tuple[str, ...]
     reading: Reading
     failures: tuple[str, ...]
-
-
-def named(method: str) -> tuple[type[Part], list[str]]:
-    """Return the method that a name or the path of a file ending in .py stands for, and its settings.
-
-    Raises UserError.
-    """
-    return (load_file(Path(method)), []) if method.endswith(".py") else find(method)
 
 
 def checked(cls: type[Part], settings: list[str], only: Iterable[str] = TASKS) -> Checked:
@@ -108,7 +97,7 @@ class _Trial:
         """Return what a new model for each seed predicts for the ID test: (S, T, C)."""
         problem, sampling = on or self.problem, sampling or self.samplings[-1]
         samples = [sample_for(problem, sampling, seed)[0] for seed in seeds]
-        return np.stack([fit(self.method, one).predict(problem.evals["id"].inputs) for one in samples])
+        return np.stack([self.method.fit(one).predict(problem.evals["id"].inputs) for one in samples])
 
     def violations(self) -> Iterator[str]:
         """Yield a sentence with the remedy for each rule that the method breaks. Raises whatever it raises."""
@@ -176,9 +165,3 @@ def _tuned(method: Pipeline, task: Task) -> Pipeline:
         return type(type(part).__name__, (type(part),), ends)(**{f.name: getattr(part, f.name) for f in fields(part)})
 
     return Tuned(short(method.remedy), short(method.learner), method.chosen, method.features, "best")
-
-
-def located(error: BaseException) -> str:
-    """Describe an error with its innermost place."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"

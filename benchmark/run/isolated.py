@@ -7,13 +7,17 @@ this process: of a retraining, it gets the sample, and the features of the test 
 import io
 import json
 import os
+import shutil
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 FILES, TRAINED, VALUES, CHECKED, WRONG, FAILED = b"d", b"r", b"v", b"c", b"u", b"f"
 """Kinds of message from this process."""
+COMPILED, WRITABLE = "train/compiled", "/tmp/compiled"
+"""Where the loops are that Numba has compiled, and where this process has its own copy."""
 
 
 def main() -> None:
@@ -22,14 +26,15 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     job = json.loads(pipe.recv_bytes())
     sys.path[:] = job["path"]
+    with suppress(OSError):  # nothing was compiled yet
+        shutil.copytree(Path(__file__).parents[1] / COMPILED, WRITABLE)
     from benchmark.run.sandbox import limit
 
     limit()
     from pydantic import TypeAdapter
 
-    from benchmark.errors import UserError
-    from benchmark.registry import make_method, refuse_sampling
-    from benchmark.run.check import Checked, checked, located, named
+    from benchmark.errors import UserError, located
+    from benchmark.registry import make_method, named, refuse_sampling
 
     training = False
     try:
@@ -43,6 +48,8 @@ def main() -> None:
             training = True
             _retrain(pipe, method, job)
         else:
+            from benchmark.run.check import Checked, checked  # imports pandas
+
             pipe.send_bytes(CHECKED + TypeAdapter(Checked).dump_json(checked(cls, settings, job["tasks"])))
     except (Exception, SystemExit) as error:
         mistake = isinstance(error, UserError) and not training
@@ -53,13 +60,12 @@ def main() -> None:
 def _retrain(pipe: Connection, method: Any, job: dict[str, Any]) -> None:
     import numpy as np
 
-    from benchmark.run.runner import fit
     from benchmark.types import Inputs, Recipe, Sample
 
     with np.load(io.BytesIO(pipe.recv_bytes())) as stored:
         arrays = dict(stored)
     about = {name: job[name] for name in ("seed", "sampling", "task", "n_outputs")}
-    model = fit(method, Sample(**about, **arrays, recipe=Recipe(**job["recipe"])))
+    model = method.fit(Sample(**about, **arrays, recipe=Recipe(**job["recipe"])))
     pipe.send_bytes(TRAINED)
     with np.load(io.BytesIO(pipe.recv_bytes())) as stored:
         inputs = Inputs(**stored)

@@ -71,6 +71,9 @@ class Isolation:
         self._originals = [path for path in (PACKAGE, suite, own_methods(), *libraries) if path.is_dir()]
         for original in self._originals:
             copy_code(original, self._copy(original), CODE if original in libraries else CODE[:1])
+        compiled = self._copy(PACKAGE) / process.COMPILED
+        copy_code(PACKAGE / "train" / "__pycache__", compiled, ("*.nbi", "*.nbc"))
+        (compiled.parent / "__pycache__").symlink_to(process.WRITABLE)  # Numba reads only from where it can write
         self._path = [*map(str, dict.fromkeys((CHECKOUT, suite.parent, *libraries))), *_libraries()]
         if method.endswith(".py"):
             self.method = str(self._taken(Path(method).resolve()))

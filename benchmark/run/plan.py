@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmark.pipeline import Pipeline
-from benchmark.run.runner import Planned, fit
+from benchmark.run.runner import Planned
 from benchmark.train.resampling import sample_for
 from benchmark.types import Problem, Sample
 
@@ -66,7 +66,7 @@ def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float
         chosen = np.random.default_rng(0).permutation(len(sample.rows))[:n]
         part = replace(sample, rows=sample.rows[chosen], bootstrap_pool=sample.rows[chosen])
         start = time.process_time()
-        model = fit(method, part)
+        model = method.fit(part)
         for inputs in tests:
             model.predict(inputs)
         return max(time.process_time() - start, 1e-6)

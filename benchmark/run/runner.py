@@ -30,7 +30,7 @@ from benchmark.store.cell import Cell, CellKey
 from benchmark.train.device import CPU
 from benchmark.train.learner import installed
 from benchmark.train.resampling import sample_for
-from benchmark.types import PAPER, Model, Predictions, Problem, Sample, Sampling
+from benchmark.types import PAPER, Predictions, Problem, Sample, Sampling
 
 if TYPE_CHECKING:  # imports PyTorch
     from benchmark.train.loop import Shared
@@ -224,17 +224,6 @@ def _locally(units: _Units, jobs: int) -> Iterator[_Results]:
     return pool(delayed(_work)(problem, unit) for problem, unit in units)
 
 
-def fit(method: Pipeline, sample: Sample) -> Model:
-    """Fit ``method`` to ``sample``. Raises TypeError if the result cannot predict."""
-    model = method.fit(sample)
-    if not hasattr(model, "predict"):
-        raise TypeError(
-            f"fit of method {method.name!r} returned {model!r}: expected an object with predict(inputs), such as the "
-            "result of learner.fit(sample); is a return statement missing?"
-        )
-    return model
-
-
 def retrain(
     method: Pipeline, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER
 ) -> dict[str, Predictions]:
@@ -294,7 +283,7 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
     try:
         _warm_up(method, sample)
         saved, start = shared.saved, time.process_time()
-        model = fit(method, sample)
+        model = method.fit(sample)
         seconds = time.process_time() - start + shared.saved - saved
         values = {name: np.asarray(model.predict(test.inputs))[None] for name, test in problem.evals.items()}
         for name, value in values.items():
@@ -322,7 +311,7 @@ def _warm_up(method: Pipeline, sample: Sample) -> None:
     rows = sample.rows[np.concatenate([order[:WARM], order[-WARM:]])]
     recipe = sample.recipe.model_copy(update={"epochs": 1})
     with suppress(Exception, SystemExit), sharing():  # an error is raised again by the fit itself, and reported
-        fit(method, replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2])
+        method.fit(replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2])
 
 
 def _path(name: str, seed: int) -> Path:

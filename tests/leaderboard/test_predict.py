@@ -123,7 +123,7 @@ def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
     problem = predict.whole(plan)
     first = predict.fold(problem, 0, predict.FOLDS)
     (held_out,) = first.evals.values()
-    model = predict.runner.fit(plan.method, predict.sample_for(first, "halves", plan.key.seeds[3])[0])
+    model = plan.method.fit(predict.sample_for(first, "halves", plan.key.seeds[3])[0])
     rows = [p.ids.tolist().index(name) for name in held_out.ids.tolist()]
     np.testing.assert_array_equal(p.values[3, rows], model.predict(held_out.inputs).astype(np.float32))
     assert not set(held_out.ids.tolist()) & set(first.train.ids.tolist())

@@ -235,6 +235,21 @@ def test_the_test_molecules_come_in_another_order_and_their_predictions_go_back(
     np.testing.assert_allclose(values[:, 0], 1 - x[:, 0], atol=1e-6)
 
 
+ONE_STEP = "adamw(*np.ones((4, 3), np.float32), np.float32(1), tuple(np.ones(6, np.float32)))"
+
+
+@pytest.mark.slow
+def test_a_loop_that_was_compiled_outside_is_not_compiled_again(write):
+    exec(f"from benchmark.train.kernels import adamw; {ONE_STEP}", {"np": np})
+    write(f"from benchmark.train.kernels import adamw; {ONE_STEP}; raise ValueError(adamw.stats)")
+    problem = synthetic("classification")
+    with (
+        isolated("mine") as code,
+        pytest.raises(UserError, match=r"cache_hits=Counter\(\{.*\}\), cache_misses=Counter\(\)"),
+    ):
+        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
+
+
 SHARE = """
 import numpy as np
 from benchmark.learners.linear import Linear
