@@ -170,19 +170,20 @@ def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataF
 
 
 def _parsed(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
-    out = []
     with rdBase.BlockLogs():
-        for text in smiles:
-            molecule, large = parsed(text)
-            if molecule is None:
-                out.append((text, "", "", large))
-                continue
-            if desalt:
-                molecule = parent(molecule)
-                text = Chem.MolToSmiles(molecule)
-            scaffold = MurckoScaffoldSmiles(mol=molecule, includeChirality=False) if scaffolds else ""
-            out.append((text, Chem.MolToSmiles(molecule), scaffold, False))
-    return out
+        return [_structure(text, scaffolds, desalt) for text in smiles]
+
+
+@lru_cache(maxsize=2**16)  # many datasets have the same molecules with other targets
+def _structure(text: str, scaffolds: bool, desalt: bool) -> tuple[str, str, str, bool]:
+    molecule, large = parsed(text)
+    if molecule is None:
+        return text, "", "", large
+    if desalt:
+        molecule = parent(molecule)
+        text = Chem.MolToSmiles(molecule)
+    scaffold = MurckoScaffoldSmiles(mol=molecule, includeChirality=False) if scaffolds else ""
+    return text, Chem.MolToSmiles(molecule), scaffold, False
 
 
 def _prepare(
