@@ -36,7 +36,7 @@ from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT, PACKAGE, own_methods
 from benchmark.pipeline import Pipeline
-from benchmark.run import runner, served
+from benchmark.run import served
 from benchmark.run.isolation import copy_code
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
@@ -197,7 +197,7 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
 
 def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> Retrained:
     """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
-    fitted = runner.fit(method, sample_for(problem, sampling, seed)[0])
+    fitted = method.fit(sample_for(problem, sampling, seed)[0])
     values = {name: fitted.predict(test.inputs) for name, test in problem.evals.items()}
     for pickler in (_WithoutSample, cloudpickle.Pickler):
         content = io.BytesIO()
