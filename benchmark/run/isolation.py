@@ -37,7 +37,7 @@ from benchmark.run.check import Checked
 from benchmark.types import MLP, TASKS, Inputs, Sample, Task
 
 T = TypeVar("T")
-ARRAYS = ("x", "y", "smiles", "rows", "bootstrap_pool")
+ARRAYS = ("x", "y", "smiles", "rows", "bootstrap_pool", "earlier_rows")
 LONGEST = 2**20
 """Bytes of a message about the method."""
 LABELS = ("B3DB", "leaderboard")
@@ -137,7 +137,7 @@ class Isolation:
         """
         about: dict[str, object] = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs")}
         with self._started(about | {"recipe": sample.recipe.model_dump(), "backbone": backbone}) as talk:
-            arrays = {name: getattr(sample, name) for name in ARRAYS}
+            arrays = {name: value for name in ARRAYS if (value := getattr(sample, name)) is not None}
             talk.send(_packed(arrays | {"smiles": arrays["smiles"].astype(str)}))
             talk.next(process.TRAINED, 0)
             order = np.random.default_rng(self._secret).permutation(len(inputs))  # a place says nothing of a test set

@@ -55,13 +55,18 @@ def write(write_method: Callable[[str, str, str], Path]) -> Write:
     return partial(write_method, "mine", METHOD)
 
 
-@pytest.mark.parametrize("name", ["linear", *(pytest.param(name, marks=pytest.mark.slow) for name in ("twin", "gin"))])
-def test_predictions_are_those_of_the_harness(name):
+SLOW = [("twin", "halves"), ("gin", "halves"), ("warm_start", "update")]
+
+
+@pytest.mark.parametrize(
+    ("name", "sampling"), [("linear", "halves"), *(pytest.param(*given, marks=pytest.mark.slow) for given in SLOW)]
+)
+def test_predictions_are_those_of_the_harness(name, sampling):
     problem = synthetic("classification")
-    sample, _ = sample_for(problem, "halves", 4)
+    sample, _ = sample_for(problem, sampling, 4)
     with isolated(name) as code:
         values = code.retrain(sample, problem.evals["id"].inputs)
-    expected = retrain(make_method(name, problem.task, sampling="halves"), problem, [4], "halves")["id"].values[0]
+    expected = retrain(make_method(name, problem.task, sampling=sampling), problem, [4], sampling)["id"].values[0]
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
