@@ -98,14 +98,9 @@ def trouble() -> str:
     except OSError as error:
         return f"bubblewrap's filter of system calls cannot be made ({error}): apt-get install libseccomp2"
     said = child.communicate()[1].decode("utf-8", "replace").strip()[-500:]
-    return (
-        ""
-        if child.returncode == 0
-        else (
-            f"bubblewrap, which confines strangers' code, does not work here ({said}): allow user namespaces, as "
-            "docs/containers.md says for containers and for Ubuntu"
-        )
-    )
+    remedy = "allow user namespaces, as docs/containers.md says for containers and for Ubuntu"
+    said = f"bubblewrap, which confines strangers' code, does not work here ({said}): {remedy}"
+    return said if child.returncode else ""
 
 
 def start(

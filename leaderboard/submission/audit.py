@@ -18,14 +18,7 @@ from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import submitted
 from leaderboard.tables.boards import constant
 
-LIMITS: Mapping[str, float] = {
-    "copy": 5e-5,
-    "mixture": 0.15,
-    "alike": 1 / 3,
-    "notch": 0.15,
-    "unrelated": 3.3,
-    "implausible": 0.35,
-}
+LIMITS = {"copy": 5e-5, "mixture": 0.15, "alike": 1 / 3, "notch": 0.15, "unrelated": 3.3, "implausible": 0.35}
 """The number below which a submission gets a mark (see ``limits``, ``evidence``). They leave room below the smallest
 number of the suite's own methods, over all published datasets and samplings, each compared with the others like a
 submission, except with variants of one method (SWA and SWA-Gaussian):

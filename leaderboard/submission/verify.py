@@ -25,7 +25,7 @@ from benchmark.measure.measure import Measure
 from benchmark.pipeline import Reading
 from benchmark.run import sandbox
 from benchmark.run.check import SAME, apart
-from benchmark.run.isolation import Isolation, isolated, method_file
+from benchmark.run.isolation import SENTENCE, Isolation, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
@@ -109,11 +109,9 @@ def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
     """Check the contract, and return how the method reads a dataset."""
     checked = code.check({p.task for cell in cells for p in cell.predictions.values()})
     if checked.failures:
-        raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *checked.failures, REMEDY]))
+        lines = [f"{code.method} breaks the contract of a method:", *checked.failures]
+        raise UserError("\n".join([*lines, f"Repair it, then run churn check on it: {SENTENCE}."]))
     return checked.reading
-
-
-REMEDY = "A method may use its sample and nothing else; repair it, then run churn check on it."
 
 
 def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: random.Random | None = None) -> Rerun:
