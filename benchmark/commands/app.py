@@ -26,8 +26,13 @@ class App(typer.Typer):
         leave_clone()
         try:
             return super().__call__(*args, **kwargs)
-        except UserError as error:
+        except (UserError, OSError) as error:
+            about = str(error)
+            if isinstance(error, OSError):
+                if error.filename is None:
+                    raise
+                about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
             # The message may quote untrusted files.
-            message = "".join(c if c.isprintable() or c == "\n" else "�" for c in str(error))
+            message = "".join(c if c.isprintable() or c == "\n" else "�" for c in about)
             print(f"error: {message}", file=sys.stderr)
             sys.exit(2)
