@@ -290,11 +290,11 @@ def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
     return next((summary for summary in summaries(results, kind) if summary.key == "classification/headline"), None)
 
 
-def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str]]:
+def complete_block(datasets: Sequence[Dataset], power: int = 2) -> tuple[list[Dataset], list[str]]:
     """Return the datasets and method titles to rank: a block in which every method has every dataset.
 
-    The block maximises n² · k (n datasets, k methods), so that neither a method that ran on few datasets nor a dataset
-    with few methods excludes the others. ERM belongs to it if any dataset has it.
+    The block maximises n² · k (n datasets, k methods; n to the ``power``), so that neither a method that ran on few
+    datasets nor a dataset with few methods excludes the others. ERM belongs to it if any dataset has it.
     """
     has: dict[str, dict[str, None]] = {}
     for dataset in datasets:
@@ -307,7 +307,7 @@ def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str
     def methods(names: Sequence[str]) -> list[str]:
         return [title for title, covered in has.items() if names and covered.keys() >= set(names)]
 
-    best = max(candidates, key=lambda names: len(names) ** 2 * len(methods(names)), default=())
+    best = max(candidates, key=lambda names: len(names) ** power * len(methods(names)), default=())
     return [dataset for dataset in datasets if dataset.name in best], methods(best)
 
 

@@ -21,10 +21,10 @@ from benchmark.types import Task
 from leaderboard.read.pipelines import Parts, parts_of
 from leaderboard.read.results import Dataset, Results, units
 from leaderboard.stats.factors import FAMILY, REST, Term, shares, told_apart
-from leaderboard.tables.boards import boards
+from leaderboard.tables.boards import SUSPICIONS, boards
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, listed
 from leaderboard.tables.order import FAMILIES, LIMIT, of_families
-from leaderboard.tables.summary import summaries
+from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Value, spelled
 
 PLAIN = "none"
@@ -34,10 +34,10 @@ WORDS = {FAMILY: "family of datasets", REST: "more than two together, and chance
 
 @dataclass(frozen=True)
 class Grid:
-    """The P pipelines that are complete on a set of datasets of F families, ERM (number ``erm``) among them.
+    """P pipelines that are complete on a set of datasets of F families, ERM (number ``erm``) among them.
 
     ``churn`` is what the order goes by, and ``quality`` what a place may not lose: matched accuracy, or the MAE as a
-    share of ERM's. Both are (P, F).
+    share of ERM's. Both are (P, F). ``incomplete`` is the number of pipelines that lack some of these datasets.
     """
 
     task: Task
@@ -47,33 +47,26 @@ class Grid:
     erm: int
     churn: np.ndarray
     quality: np.ndarray
+    incomplete: int
+
+    def only(self, kept: Sequence[int]) -> "Grid":
+        """Return the grid of the pipelines with these numbers, in their order."""
+        titles, parts = tuple(self.titles[p] for p in kept), tuple(self.parts[p] for p in kept)
+        arrays = self.churn[kept], self.quality[kept]
+        return Grid(self.task, self.datasets, titles, parts, kept.index(self.erm), *arrays, self.incomplete)
 
     def varied(self) -> "Grid":
         """Return the grid without settings tried on one kind of features alone, of which one is to be transferred."""
-        tried = Counter(
-            (tuning, learner) for tuning, learner, _ in {(p.tuning, p.learner, p.features) for p in self.parts}
-        )
+        tried = Counter(setting for setting, _ in {((p.learner, p.tuning), p.features) for p in self.parts})
         rules = {"default", *TITLES.values()}
-        kept = [i for i, p in enumerate(self.parts) if p.tuning in rules or tried[p.tuning, p.learner] > 1]
-        return Grid(
-            self.task,
-            self.datasets,
-            tuple(self.titles[i] for i in kept),
-            tuple(self.parts[i] for i in kept),
-            kept.index(self.erm),
-            self.churn[kept],
-            self.quality[kept],
-        )
+        return self.only([i for i, p in enumerate(self.parts) if p.tuning in rules or tried[p.learner, p.tuning] > 1])
 
     def nested(self) -> list[str]:
         """Return the features that only learners read which read no others: they are a part of the learner."""
         read = {(parts.learner, parts.features) for parts in self.parts}
-        of_learner = Counter(learner for learner, _ in read)
-        return [
-            name
-            for name in {parts.features: 0 for parts in self.parts}
-            if all(of_learner[a] == 1 for a, b in read if b == name)
-        ]
+        kinds = Counter(learner for learner, _ in read)
+        beside = {features for learner, features in read if kinds[learner] > 1}
+        return sorted({features for _, features in read} - beside - {self.parts[self.erm].features})
 
     def factors(self) -> dict[str, list[str]]:
         """Return the levels of each part of a pipeline that can be told apart from the others."""
@@ -85,25 +78,33 @@ class Grid:
 
 @lru_cache(maxsize=8)
 def grid(results: Results, kind: IntervalKind, task: Task) -> Grid | None:
-    """Return the grid of a task on the datasets of the first page; None without ERM, or with too few families."""
-    of_task = {summary.group: summary for summary in summaries(results, kind) if summary.task == task}
-    summary = of_task.get("wide") or next(iter(of_task.values()), None)
-    if summary is None or summary.reference is None or len(set(units(summary.datasets))) < FAMILIES:
-        return None
-    titles, datasets = tuple(row.title for row in summary.rows if not np.isnan(row.churn)), summary.datasets
-    if summary.reference.title not in titles:
-        return None
+    """Return the grid of most cells on the first page's datasets, calmest first; None without ERM or enough families.
+
+    The order of the first page prefers more datasets; here, more pipelines say as much.
+    """
+    of_task = {group: some for (of, group), some in sets(results).items() if of == task}
+    wanted = of_task.get("wide") or next(iter(of_task.values()), ())
+    datasets, complete = complete_block(wanted, power=1)
     rows = {(b.dataset, row.title): row for b in boards(results, kind) if b.evalset == "id" for row in b.rows}
+    unfit = {title for (_, title), row in rows.items() if {"control", *SUSPICIONS} & {*row.marks}}
+    titles = tuple(title for title in complete if title not in unfit)
+    reference = next((d.reference.title for d in datasets if d.reference), "")
+    if reference not in titles or len(set(units(datasets))) < FAMILIES:
+        return None
     estimates = [[rows[d.name, title].estimates for title in titles] for d in datasets]
     churn, quality = (
         np.array([[e.value if (e := of[key]) else np.nan for of in line] for line in estimates])
         for key in (ORDER[task].key, KEPT[task].key)
     )
-    erm = titles.index(summary.reference.title)
+    erm = titles.index(reference)
     if task == "regression":
         quality /= quality[:, [erm]]
+    churn, quality = (of.T for of in of_families(datasets, churn, quality))
     parts = tuple(_parts(datasets, title) for title in titles)
-    return Grid(task, datasets, titles, parts, erm, *(of.T for of in of_families(datasets, churn, quality)))
+    lacking = len({entry.title for dataset in wanted for entry in dataset.entries} - {*complete})
+    known = [p for p in churn.mean(axis=1).argsort().tolist() if not np.isnan(churn[p] + quality[p]).any()]
+    whole = Grid(task, tuple(datasets), titles, parts, erm, churn, quality, lacking)
+    return whole.only(known) if erm in known else None
 
 
 def _parts(datasets: Sequence[Dataset], title: str) -> Parts:
@@ -137,7 +138,8 @@ def variances(task: Task) -> TableBuilder:
         if whole is None or not (of := analysed(whole.varied())):
             return None
         rows: list[tuple[TableCell, ...]] = [
-            (named(term), *(Value.of(each[term], 100) for each in of.values())) for term in next(iter(of.values()))
+            (named(term), *(Value.of(each[term], 100, most=1) for each in of.values()))
+            for term in next(iter(of.values()))
         ]
         header = ("Part", *(f"{name[:1].upper()}{name[1:]} (%)" for name in of))
         return Body(header, tuple(rows), whole.datasets, tuple(_limits(whole)))
@@ -156,8 +158,11 @@ def _limits(whole: Grid) -> Iterator[str]:
         yield f"These pipelines do not tell {listed(unknown)} from the other parts."
     if nested := [name for name in some.nested() if "features" in factors]:
         yield f"Counts as part of the learner, as no learner reads it beside other features: {listed(nested)}."
-    if left := len(whole.parts) - len(some.parts):
-        yield f"Left out: {left} settings tried on one kind of features, of which one is to be transferred."
+    fixed, lacking = len(whole.parts) - len(some.parts), some.incomplete
+    left = [f"{fixed} with settings tried on one kind of features, of which one is to be transferred"] * bool(fixed)
+    left += [f"{lacking} without results on all of these datasets"] * bool(lacking)
+    if left:
+        yield f"Pipelines left out: {listed(left)}."
 
 
 def effects(task: Task) -> TableBuilder:
@@ -282,5 +287,5 @@ def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
 
 def _percent(share: Estimate) -> str:
     """Format a share as ``12 % [8, 16]``."""
-    number, _, interval = Value.of(share, 100, 0).text.partition(" ")
+    number, _, interval = Value.of(share, 100, 0, most=1).text.partition(" ")
     return " ".join(filter(None, (number, "%", interval)))
