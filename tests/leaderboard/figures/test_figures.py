@@ -30,6 +30,7 @@ from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
 from leaderboard.figures.style import COLOURS, COLUMN, FIXED, INK, MUTED, PAGE, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
+from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board
 
@@ -226,8 +227,20 @@ def test_no_text_is_cut_and_pages_are_as_wide_as_a_column_of_the_paper(figures, 
     long = made_up(30, WORDY)
     build(collect([one.with_facts(dataset=one.facts.dataset.model_copy(update={"title": "W" * 60})) for one in long]))
     assert len(saved) > 8
-    widths = {float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", figure.pdf)[1]) / 72 for figure in figures}
-    assert {round(width, 2) for width in widths} == {COLUMN, PAGE}
+    assert widths(figures) == {COLUMN, PAGE}
+
+
+def widths(figures: list[Figure]) -> set[float]:
+    """Return the widths of the pages in inches."""
+    return {round(float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", figure.pdf)[1]) / 72, 2) for figure in figures}
+
+
+@pytest.mark.slow
+def test_no_published_name_widens_a_page():
+    named = ("bace", "mof_thermal", "simpd_chembl4005_1_active", "ace_chembl4792_ki")
+    cells = [cell for cell in published.contents(published.PUBLISHED).cells if cell.key.dataset in named]
+    for part in collect(cells).by_sampling:
+        assert widths(build(part)) == {COLUMN, PAGE}, part.sampling
 
 
 def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(figures):
