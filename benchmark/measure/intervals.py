@@ -197,13 +197,15 @@ def over_examples(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate
     return estimate if differing(splits) >= FEWEST_DIFFERING else estimate.bare()
 
 
-def over_both(runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
+def over_both(
+    runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level: float = 0.95, fewest: int = FEWEST_DIFFERING
+) -> Estimate:
     """Return an interval for other retrainings and other test examples, with the two variances added.
 
     Noise specific to a run and an example is in both variances and thus counted twice, so the interval errs on the
     wide side (McCullagh 2000, doi:10.2307/3318577: no resampling of two crossed factors is exact). Its degrees of
     freedom are near R−1 where retraining dominates, and near T−1 where the test set does. Like ``over_examples``, it
-    gives no interval where few contributions differ.
+    gives no interval where few contributions differ (less than ``fewest``).
 
     Raises ValueError if ``runs`` and ``examples`` are not the same quantity.
     """
@@ -212,7 +214,7 @@ def over_both(runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level:
     if not np.isclose(value, other, rtol=1e-5, atol=1e-9, equal_nan=True):
         raise ValueError(f"runs and examples must be of one quantity, got means of {value} and {other}")
     estimate = _student(value, by_run + by_example, level)
-    return estimate if differing(examples) >= FEWEST_DIFFERING else estimate.bare()
+    return estimate if differing(examples) >= fewest else estimate.bare()
 
 
 def on_log_scale(estimate: Estimate) -> Estimate:

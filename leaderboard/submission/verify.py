@@ -279,4 +279,4 @@ def _estimate(measure: Measure, p: Predictions, level: float, kind: IntervalKind
     runs = [measure.of_runs(p)]
     if kind == "runs" or measure.of_examples is None:
         return jackknife(runs, level)
-    return over_both(runs, [measure.of_examples(p)], level)
+    return over_both(runs, [measure.of_examples(p)], level, fewest=1)  # without an interval, nothing else would agree

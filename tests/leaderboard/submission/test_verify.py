@@ -13,13 +13,14 @@ from typer.testing import CliRunner
 from benchmark import pipeline, registry
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
+from benchmark.measure.catalogue import churn
 from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.registry import load_file, make_method
 from benchmark.run import runner, sandbox
 from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
 from benchmark.store.tracking import Store
-from benchmark.types import SAMPLINGS
+from benchmark.types import SAMPLINGS, Predictions
 from leaderboard.__main__ import app
 from leaderboard.submission import verify
 from leaderboard.submission.check import Submission, validate
@@ -370,6 +371,24 @@ def test_where_retrainings_all_agree_a_rerun_has_to_be_the_same():
     same, other = (verify.Check("bace", "churn", submitted, Estimate(value, np.nan, np.nan)) for value in (0.0, 0.01))
     assert (same.agrees, other.agrees) == (True, False)
     assert str(same) == "bace, churn: 0.0000 agrees with the submitted 0.0000 (± 0.0000)"
+
+
+def test_a_new_test_set_on_which_other_few_molecules_flip_agrees():
+    def flipping(*molecules: int) -> Predictions:
+        values = np.tile([0.1, 0.9], (4, 40, 1))
+        for seed, molecule in enumerate(molecules):
+            values[seed, molecule] = [0.9, 0.1]
+        ids = np.arange(40).astype(str)
+        return Predictions((1, 2, 3, 4), ids, np.ones(40, dtype=int), values.astype(np.float32), "classification")
+
+    few, one, none = (
+        verify._estimate(churn("classification"), flipping(*molecules), 0.99, "both")
+        for molecules in ((0, 1, 2), (3,), ())
+    )
+    assert few.value > one.value > none.value == 0
+    assert verify.Check("", "churn", few, one).agrees
+    assert verify.Check("", "churn", one, few).agrees
+    assert verify.Check("", "churn", none, one).agrees
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
