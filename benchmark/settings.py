@@ -57,14 +57,10 @@ def parse_splits(text: str) -> list[int]:
     return parse_seeds(text + ("" if "," in text else ","))
 
 
-def lone_halves(seeds: Sequence[int]) -> list[int]:
-    """Return the train seeds whose halving lacks its other half: seeds 2j − 1 and 2j belong together."""
-    return [seed for seed in seeds if (seed + 1 if seed % 2 else seed - 1) not in seeds]
-
-
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:
     """Raise UserError if ``sampling`` is ``halves`` and a train seed lacks the other half of its halving."""
-    if sampling == "halves" and (alone := lone_halves(seeds)):
+    alone = [seed for seed in seeds if (seed + 1 if seed % 2 else seed - 1) not in seeds]
+    if sampling == "halves" and alone:
         raise UserError(
             "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "
             f"{', '.join(map(str, alone))} without the other half; use an even count, as in --seeds 20"

@@ -156,11 +156,8 @@ def calibration_error(p: Predictions) -> np.ndarray:
     """
     confidence, correct = p.values.max(axis=2).astype(np.float64), right(p)
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
-    return np.array([_gap(*run) for run in zip(bins, correct - confidence, strict=True)])
-
-
-def _gap(bins: np.ndarray, off: np.ndarray) -> float:
-    return float(np.abs(np.bincount(bins, off, minlength=BINS)).sum() / len(off))
+    gaps = [np.bincount(*run, minlength=BINS) for run in zip(bins, correct - confidence, strict=True)]
+    return np.abs(gaps).sum(axis=1) / len(p.y)
 
 
 def confidence_difference(p: Predictions) -> np.ndarray:

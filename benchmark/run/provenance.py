@@ -23,6 +23,7 @@ def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
     machine = f"{platform.machine()}, {vectors()}"
     versions = {"suite": __version__, "python": platform.python_version()}
     versions |= {library: installed(library) for library in LIBRARIES}
+    learner = find(problem.backbone)() if problem.backbone in names() else None
     return Facts(
         command=command,
         dataset=problem.about,
@@ -33,7 +34,7 @@ def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
         fingerprints=dict(problem.fingerprints),
         backbone=problem.backbone,
         recipe=problem.recipe,
-        versions=versions | _of_learner(problem.backbone),
+        versions=versions | (learner.versions if isinstance(learner, NetworkLearner) else {}),
         commit=_git("rev-parse", "HEAD") or "unknown",
         modified=None if (changed := _git("status", "--porcelain")) is None else bool(changed),
         device=f"cpu ({machine}), 1 thread per worker" if device == CPU else device,
@@ -46,11 +47,6 @@ def vectors() -> str:
         return "DEFAULT"
     widest = {"AVX512": "AVX512_SKX", "AVX2": "AVX2"}
     return next((name for name, feature in widest.items() if __cpu_features__.get(feature)), "DEFAULT")
-
-
-def _of_learner(name: str) -> dict[str, str]:
-    learner = find(name)() if name in names() else None
-    return learner.versions if isinstance(learner, NetworkLearner) else {}
 
 
 @cache

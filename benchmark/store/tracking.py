@@ -248,7 +248,11 @@ class Store:
             with translated_errors(self.uri):
                 recorded = self._runs("cell", "", {*datasets.values()}) if datasets else []
                 runs = [run for run in recorded if run.data.tags.get("churn.cell") in datasets]
-                links = [f"- {_linked(run)}, on {run.data.tags['churn.dataset']}" for run in runs[:MOST_LINKS]]
+                links = [
+                    f"- [{run.info.run_name}]({describe.address(run.info.experiment_id, run.info.run_id)}), "
+                    f"on {run.data.tags['churn.dataset']}"
+                    for run in runs[:MOST_LINKS]
+                ]
                 if len(runs) > MOST_LINKS:
                     links.append(f"- and {len(runs) - MOST_LINKS} more")
                 self.client.set_tag(launcher, note.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
@@ -389,11 +393,6 @@ class Store:
             with local_folder(f"{run.info.artifact_uri}/{folder.CELL}") as files:
                 cell = folder.load(files, run.data.tags["churn.cell"], run.info.run_id)
         return cell.with_facts(study=run.data.tags.get(describe.STUDY, ""))  # gone once a run has requested the cell
-
-
-def _linked(run: Run) -> str:
-    """Return the name of a run as a link to its page."""
-    return f"[{run.info.run_name}]({describe.address(run.info.experiment_id, run.info.run_id)})"
 
 
 def _called(run: Run) -> str:

@@ -153,16 +153,13 @@ def _mean(measure: Measure, entry: Entry) -> float:
 def model(families: Sequence[Point], title: str, predictor: Predictor, reference: bool) -> Model:
     """Fit the line of a method's churn through families. Raises ValueError for too few."""
     task, sampling = families[0].task, families[0].datasets[0].sampling
-    line = fit(_terms(families, predictor), np.array([link(point.churns[title], task) for point in families]))
+    terms = np.array([point.terms(predictor) for point in families])
+    line = fit(terms, np.array([link(point.churns[title], task) for point in families]))
     covariance = tuple(tuple(row) for row in line.covariance.tolist())
     coefficients = tuple(line.coefficients.tolist())
     return Model(
         *(sampling, task, title, reference, predictor, coefficients, covariance, line.spread, line.df, len(families))
     )
-
-
-def _terms(families: Sequence[Point], predictor: Predictor) -> np.ndarray:
-    return np.array([point.terms(predictor) for point in families])
 
 
 def check(

@@ -25,15 +25,10 @@ def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
     """Return the report as files to store with a result, with the group of each example if the dataset has groups."""
     health = examine(spec, canonical_seed)
     groups = {"groups.csv": load_rows(spec).used[["id", "group"]].to_csv(index=False)} if spec.groups else {}
-    wrapped = "\n".join(_wrapped(line) for line in to_text(health).splitlines())
+    # MLflow shows files without line breaks of its own.
+    fill = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * 11, break_long_words=False).fill
+    wrapped = "\n".join(map(fill, to_text(health).splitlines()))
     return {"health.json": health.to_json(), "health.txt": wrapped, **groups}
-
-
-def _wrapped(line: str) -> str:
-    """Break a line of more than ``WIDTH`` characters: MLflow shows files without line breaks of its own."""
-    return (
-        line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False)
-    )
 
 
 def _doubts(health: Health) -> list[str]:

@@ -1,7 +1,6 @@
 """The nearest rows of one set of molecules, or of other feature vectors, in another."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -49,23 +48,19 @@ def _closeness(x: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the highest Tanimoto similarity (T,) of each row of ``bits`` (T, D) to the rows of ``others`` (N, D)."""
-    return _by_block(bits, partial(_highest, others=others), len(others))
+    return _by_block(bits, lambda block: np.asarray(tanimoto(block, others).max(axis=1)), len(others))
 
 
 def ranked(rows: np.ndarray, others: np.ndarray, kernel: Kernel, most: int) -> np.ndarray:
     """Return the numbers (T, M) of the ``most`` rows of ``others`` (N, D) most alike to each of ``rows`` (T, D), the
     most alike first and the first of equals first; M is N if that is smaller."""
-    return _by_block(rows, partial(_order, others=others, kernel=kernel, most=most), len(others))
+
+    def order(block: np.ndarray) -> np.ndarray:
+        return np.argsort(-kernel(block, others), axis=1, kind="stable")[:, :most].copy()  # a view would keep all
+
+    return _by_block(rows, order, len(others))
 
 
 def _by_block(rows: np.ndarray, of: Callable[[np.ndarray], np.ndarray], others: int) -> np.ndarray:
     size = max(1, min(BLOCK, CELLS // max(others, 1)))
     return np.concatenate([of(rows[start : start + size]) for start in range(0, max(len(rows), 1), size)])
-
-
-def _highest(block: np.ndarray, others: np.ndarray) -> np.ndarray:
-    return np.asarray(tanimoto(block, others).max(axis=1))
-
-
-def _order(block: np.ndarray, others: np.ndarray, kernel: Kernel, most: int) -> np.ndarray:
-    return np.argsort(-kernel(block, others), axis=1, kind="stable")[:, :most].copy()  # a view would keep all
