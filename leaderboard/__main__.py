@@ -350,7 +350,9 @@ def submit(
         submission = validate(folder, submissions, shipped)
         typer.echo("\n".join([f"{folder}: {len(submission.cells)} cells meet all rules", *submission.remarks]))
         if comment is not None:
-            tables = places(collect([*submission.cells, *shipped]), submission.cells)
+            datasets = {cell.key.dataset for cell in submission.cells}
+            rivals = (cell for cell in shipped if cell.key.dataset in datasets)
+            tables = places(collect([*submission.cells, *rivals]), submission.cells)
             comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
         return
     from benchmark.store.tracking import Store

@@ -58,8 +58,8 @@ FLAGS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than about two seconds; left out of the quick tests")
-    config.addinivalue_line("markers", "long: takes half a minute or more, also slow; run only by -m long")
+    config.addinivalue_line("markers", "slow: takes more than about two seconds")
+    config.addinivalue_line("markers", "long: takes half a minute or more; run only by -m long")
 
 
 @pytest.fixture(scope="session")
@@ -179,9 +179,7 @@ def own_registry(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def write_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_registry: None
-) -> Callable[[str, str, str], Path]:
+def write_method(tmp_path, monkeypatch, own_registry) -> Callable[[str, str, str], Path]:
     """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "methods"
@@ -297,7 +295,7 @@ class Retrainings:
 
     def each(self, inputs: Inputs) -> np.ndarray:
         """Predictions of the members of each retraining, (S, K, T, C)."""
-        return np.stack([model.each(inputs) for model in self.models])  # type: ignore[attr-defined]
+        return np.stack([model.each(inputs) for model in self.models])
 
 
 @pytest.fixture(scope="session")

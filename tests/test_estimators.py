@@ -1,7 +1,5 @@
 """The estimators follow scikit-learn's interface and give the benchmark's predictions."""
 
-from __future__ import annotations
-
 import doctest
 import pickle
 from dataclasses import replace

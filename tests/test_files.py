@@ -1,7 +1,5 @@
 """The cache returns intact content, and rebuilds anything missing or damaged."""
 
-from __future__ import annotations
-
 import hashlib
 import resource
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ until the revision of the part that it names is raised and the file written agai
 It needs the extras boosting, chemprop, pretrained and encoder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -272,7 +270,6 @@ def test_a_raised_revision_without_a_change_is_refused_like_a_change_without_a_r
     assert complaints(before, raised, HERE) == ["twin@2 was raised, but no prediction changed"]
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.usefixtures("staged_data")
 def test_every_method_trained_again_on_one_dataset_gives_its_published_predictions(capsys: Any) -> None:

@@ -1,7 +1,5 @@
 """The structure: imports run one way, packages are small, and readers do not import trainers."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

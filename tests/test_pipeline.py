@@ -1,7 +1,5 @@
 """A remedy is refused a learner that cannot do what it needs, and makes a learner for other remedies."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import combinations

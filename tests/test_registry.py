@@ -1,7 +1,5 @@
 """Pipelines by name: discovery, parsing, corrections, spelling; and people's own code."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Facts about a release that are written in several files agree, and the lock of the workflows is current."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What a command has imported by its first output, and by its end: a heavy library would make every user wait."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Settings are chosen from grids inside the sample, and cost what the search costs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -20,7 +18,7 @@ from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.train.loop import once, sharing
 from benchmark.tuning import FOLDS, choose, folds, grid_of, losses, predictions
-from benchmark.types import TASKS, Inputs, Sample, Sampling, Task, Tune
+from benchmark.types import TASKS, Inputs, Sample, Sampling, Task
 
 GRIDS = [
     pytest.param(cls, task, id=f"{name}-{task}")
@@ -46,7 +44,7 @@ def made() -> Any:
 
             grid = tuple({"level": level} for level in (0, 1, 2))
 
-        Made.trained = trained  # type: ignore[method-assign, assignment]
+        Made.trained = trained
         names.append(f"made_{len(names)}")
         return learner(names[-1], title="Made", revision=1)(Made)
 
@@ -169,18 +167,16 @@ def test_the_setting_with_the_smallest_loss_is_chosen_in_each_sample(made: Any):
     y = problem.train.y
     assert 0.2 < y.mean() < 0.8
     method = make_method(cls.name, "classification", sampling="halves", tune="best")
-    chosen = [method.for_sample(sample_for(problem, "halves", seed)[0])[1] for seed in (1, 2)]  # type: ignore[attr-defined]
+    chosen = [method.for_sample(sample_for(problem, "halves", seed)[0])[1] for seed in (1, 2)]
     assert [one.level for one in chosen] == [1, 1]
     mostly = replace(problem, train=replace(problem.train, y=(np.arange(len(y)) % 10 > 0).astype(int)))
-    (only,) = {method.for_sample(sample_for(mostly, "halves", seed)[0])[1].level for seed in (1, 2)}  # type: ignore[attr-defined]
+    (only,) = {method.for_sample(sample_for(mostly, "halves", seed)[0])[1].level for seed in (1, 2)}
     assert only in (0, 1)
     assert title(method, "classification") == "Made · tuned"
 
 
 @pytest.mark.parametrize(("name", "learner", "tune"), [("bagging:k=2", "knn", "best"), ("twin_shared", "", "one-se")])
-def test_a_tuned_pipeline_is_trained_alike_each_time_and_by_rows_of_its_half_alone(
-    name: str, learner: str, tune: Tune, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_tuned_pipeline_is_trained_alike_each_time_and_by_rows_of_its_half_alone(name, learner, tune, monkeypatch):
     monkeypatch.setattr(find("mlp")[0], "grid", ({"epochs": 3}, {}))
     problem = synthetic("classification")
     method = make_method(name, "classification", learner=learner, sampling="halves", tune=tune)
@@ -250,7 +246,7 @@ def test_another_grid_is_other_code(monkeypatch: pytest.MonkeyPatch):
 def test_a_transferred_setting_is_used_in_all_retrainings(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(find("svm")[0], "transferred", {"classification": {"C": 0.35}})
     method = make_method("svm", "classification", tune="transfer")
-    _, used = method.for_sample(sample())  # type: ignore[attr-defined]
+    _, used = method.for_sample(sample())
     assert used == replace(method.learner, C=0.35)
     assert title(method, "classification") == "SVM · transferred"
     with pytest.raises(UserError, match="come with no setting for a regression: use --tune best or one-se"):
@@ -259,7 +255,7 @@ def test_a_transferred_setting_is_used_in_all_retrainings(monkeypatch: pytest.Mo
 
 def test_a_remedy_that_trains_one_model_is_tuned_inside_another():
     method = make_method("bagging:k=2", "classification", learner="early_stopping", sampling="halves", tune="best")
-    _, used = method.for_sample(sample())  # type: ignore[attr-defined]
+    _, used = method.for_sample(sample())
     assert used.learner in [replace(method.base, **setting) for setting in grid_of(type(method.base), "classification")]
 
 

@@ -1,7 +1,5 @@
 """Invalid objects cannot be constructed."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The suite installed from a wheel, outside any checkout, in an initially empty folder."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,7 +11,7 @@ import pytest
 
 from benchmark.files import CHECKOUT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -55,7 +53,7 @@ def churn(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
         assert "Traceback" not in result.stderr
         return result
 
-    run.work = work  # type: ignore[attr-defined]
+    run.work = work
     return run
 
 
@@ -63,10 +61,8 @@ def files_below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(churn: Run, installed: Path) -> None:
-    work, before = churn.work, files_below(installed)  # type: ignore[attr-defined]
+    work, before = churn.work, files_below(installed)
     listing = churn("list").stdout
     assert "headline" in listing
     assert "twin" in listing
@@ -83,13 +79,11 @@ def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(ch
     assert files_below(installed) == before
 
 
-@pytest.mark.long
 def test_without_results_a_build_is_an_error_and_makes_no_store(churn: Run, tmp_path: Path) -> None:
     assert "there is no tracking store at" in churn("build", cwd=tmp_path, code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.long
 def test_what_comes_with_the_suite_is_in_the_wheel(churn: Run, installed: Path) -> None:
     version = (CHECKOUT / "leaderboard" / "published").glob("*/manifest.json")
     for manifest in version:

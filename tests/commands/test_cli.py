@@ -47,15 +47,15 @@ def commands_in(text: str) -> list[list[str]]:
 
 def assert_understood(words: list[str]) -> None:
     name, *rest = words
-    assert name in CHURN.commands, f"churn has no command {name}"  # type: ignore[attr-defined]
-    options = {option for parameter in CHURN.commands[name].params for option in parameter.opts}  # type: ignore[attr-defined]
+    assert name in CHURN.commands, f"churn has no command {name}"
+    options = {option for parameter in CHURN.commands[name].params for option in parameter.opts}
     for word in rest:
         if word.startswith("--"):
             assert word.partition("=")[0] in options, f"churn {name} has no option {word}"
 
 
 def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_out() -> None:
-    for name, command in CHURN.commands.items():  # type: ignore[attr-defined]
+    for name, command in CHURN.commands.items():
         texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         assert not [text for text in texts if "[" in (text or "")], name
 
@@ -69,12 +69,12 @@ def test_every_command_of_mlproject_exists_with_its_options() -> None:
 
 def test_the_guides_name_every_command() -> None:
     told = [words for text in (README, *GUIDES.values()) for words in commands_in(text)]
-    commands = CHURN.commands  # type: ignore[attr-defined]
+    commands = CHURN.commands
     assert {words[0] for words in told} == {name for name in commands if not commands[name].hidden}
 
 
 def test_the_help_of_every_command_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, command in CHURN.commands.items():  # type: ignore[attr-defined]
+    for name, command in CHURN.commands.items():
         context = click.Context(command, info_name=name, terminal_width=100)
         assert command.get_help(context).count("\n") < 45, name
 
@@ -129,9 +129,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["new-method", "twin"], "twin.py exists"),
     ],
 )
-def test_a_mistake_gets_one_message_with_the_remedy(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_gets_one_message_with_the_remedy(words, message, capsys):
     assert call(*words) == 2
     printed = capsys.readouterr()
     assert message in printed.err
@@ -148,9 +146,7 @@ def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
     assert capsys.readouterr().err.replace("\n", "").isprintable()
 
 
-def test_a_missing_data_file_is_listed_with_what_to_do(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_data_file_is_listed_with_what_to_do(capsys, monkeypatch):
     monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
     load_rows.cache_clear()
     assert call("run", "--method", "erm", "--dataset", "bace") == 2
@@ -192,9 +188,7 @@ def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what
 @pytest.mark.parametrize(
     ("called", "program"), [("/venv/bin/churn", "churn"), ("/suite/benchmark/__main__.py", "python -m benchmark")]
 )
-def test_an_interrupted_command_is_repeated_as_it_was_called(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, called: str, program: str
-) -> None:
+def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch, called, program):
     monkeypatch.setattr(sys, "argv", [called, "run", "--method", "two words"])
 
     def interrupted(*words: object) -> None:
@@ -214,23 +208,18 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(
         (("--block", "bits"), "--block bits: give the file"),
     ],
 )
-def test_an_option_that_a_file_of_grids_would_ignore_is_refused(
-    capsys: pytest.CaptureFixture[str], command: str, words: tuple[str, ...], said: str
-) -> None:
+def test_an_option_that_a_file_of_grids_would_ignore_is_refused(capsys, command, words, said):
     assert call(command, *words) == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
     assert "create one with churn run" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
@@ -303,9 +292,7 @@ def test_an_unknown_parameter_of_mlflow_run_fails_before_anything_is_trained(che
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_new_method_comes_from_the_template_and_keeps_the_contract(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_new_method_comes_from_the_template_and_keeps_the_contract(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     assert call("new-method", "my_method") == call("check", "my_method", "--trust") == 0
     assert "my_method keeps the contract" in capsys.readouterr().out

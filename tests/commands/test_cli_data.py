@@ -93,9 +93,7 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys
 # Families
 
 
-def test_families_are_compared_and_a_contradiction_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_families_are_compared_and_a_contradiction_is_named(capsys, monkeypatch, tmp_path):
     assert call("health", "--families", "--csv", str(tmp_path / "pairs.csv")) == 0
     output = capsys.readouterr().out
     assert f"3 of {len(dataset_names())} datasets compared: 3 pairs share at least 20%" in output
@@ -134,9 +132,7 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
 # A user's table
 
 
-def test_a_new_dataset_is_explained_and_what_matters_comes_last(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
     assert make(folder) == 0
     first, *lines = capsys.readouterr().out.splitlines()
     toml = folder / "messy.toml"
@@ -195,9 +191,7 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
         (["new-dataset", "FOLDER/messy.csv", "--target", "SMILES"], "'SMILES'"),
     ],
 )
-def test_a_mistake_gets_one_message_and_no_file(
-    folder: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_gets_one_message_and_no_file(folder, words, message, capsys):
     words = [word.replace("FOLDER", str(folder)) for word in words]
     to = ["--to", str(folder)] if words[0] == "new-dataset" else []
     assert call(*words, *to) == 2
@@ -208,9 +202,7 @@ def test_a_mistake_gets_one_message_and_no_file(
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 
-def test_the_next_version_takes_its_columns_from_the_one_before(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_HOME", str(folder))
     file = folder / "messy.csv"
     assert call("new-dataset", str(file), "--target", "potency") == 0
@@ -223,9 +215,7 @@ def test_the_next_version_takes_its_columns_from_the_one_before(
     assert load_spec("messy_v2").target == "potency"
 
 
-def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(folder, capsys):
     rows = [f"{smiles},{i % 2},Train" for i, smiles in enumerate(GOOD)]
     rows += [f"{'C' * (i + 20)},{int(i < 40)},{'test' if i < 40 else 'ood'}" for i in range(50)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency,part", *rows]))
@@ -250,9 +240,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
-    folder: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(folder, elsewhere, monkeypatch, capsys):
     assert make(folder) == 0
     toml = folder / "messy.toml"
     capsys.readouterr()
@@ -294,9 +282,7 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     assert load_spec(str(toml)).rows == 42
 
 
-def test_a_clean_dataset_is_trained_on_without_a_warning(
-    folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_clean_dataset_is_trained_on_without_a_warning(folder, elsewhere, capsys):
     many = ["C" * n + smiles for n in range(8) for smiles in GOOD]
     rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(dict.fromkeys(map(CanonSmiles, many)))]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency", *rows]))
@@ -309,9 +295,7 @@ def test_a_clean_dataset_is_trained_on_without_a_warning(
     assert output[1].startswith("finished k-NN on clean@features=atom_pairs.4096, split 99: accuracy ")
 
 
-def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(elsewhere, capsys):
     methods = "knn,sklearn:sklearn.neighbors.RadiusNeighborsClassifier:radius=0.01"
     words = ["--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
     assert call("run", *words) == 1

@@ -56,9 +56,7 @@ def test_datasets_that_need_nothing_share_a_line() -> None:
     ]
 
 
-def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_broken_file_of_the_default_dataset_is_named_and_fails(capsys, monkeypatch, tmp_path):
     broken = tmp_path / "B3DB_regression.tsv"
     broken.write_text("SMILES\tlogBB\nCCO\t0.1\n")
     monkeypatch.setitem(downloads.SOURCES, "b3db", lambda name: downloads.Origin(path=tmp_path / name))
@@ -69,9 +67,7 @@ def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
     assert all(finding.remedy for finding in bad())
 
 
-def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
     broken = tmp_path / "data" / "molnet" / "BBBP.csv"
     broken.parent.mkdir(parents=True)
@@ -88,9 +84,7 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(
 
 
 @pytest.mark.slow
-def test_a_dead_tracking_store_fails_with_a_remedy(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_tracking_store_fails_with_a_remedy(capsys, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     assert call() == 1
     output = capsys.readouterr().out
@@ -116,9 +110,7 @@ def with_version(monkeypatch: pytest.MonkeyPatch, package: str, installed: str |
         ("tomli-w", None, "tomli-w is not installed"),
     ],
 )
-def test_a_package_of_a_wrong_version_fails_with_the_command_that_mends_it(
-    monkeypatch: pytest.MonkeyPatch, package: str, installed: str | None, message: str
-) -> None:
+def test_a_package_of_a_wrong_version_fails_with_the_command_that_mends_it(monkeypatch, package, installed, message):
     with_version(monkeypatch, package, installed)
     assert bad() == [Finding("bad", message, "pip install -c constraints.txt -e .", vital=True)]
 
@@ -131,9 +123,7 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all("only 1.0 GB of disk space free" in finding.what and finding.remedy for finding in findings)
 
 
-def test_a_data_folder_that_does_not_exist_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_data_folder_that_does_not_exist_is_named(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "nowhere"))
     assert call() == 0  # the default dataset needs no data folder
     assert f"bad   CHURN_DATA_DIR={tmp_path / 'nowhere'} is not a folder\n      create it" in capsys.readouterr().out

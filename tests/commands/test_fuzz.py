@@ -3,8 +3,6 @@
 ``FUZZ_SECONDS=900 pytest -m long -s tests/commands/test_fuzz.py`` tries for longer, and prints what it met.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal
@@ -124,14 +122,13 @@ def outcome(app: Any, line: list[str], said: Path) -> tuple[int, float, int, str
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     for name in HEAVY:  # once, not in each child
         importlib.import_module(name)
     app = churn_app()
-    commands = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    commands = dict(typer.main.get_command(app).commands)
     words = [*WORDS, *3 * files(tmp_path)]
     wrong, cases, longest, most, codes = [], 0, (0.0, [""]), (0, [""]), set()
     end = time.monotonic() + SECONDS

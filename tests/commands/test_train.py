@@ -1,7 +1,5 @@
 """What a run says and leaves out before it trains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A dataset of one's own, for any test of data."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A user's table becomes a dataset without code, or an error names the problem and no file is left behind."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import tomllib

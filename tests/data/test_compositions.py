@@ -1,7 +1,5 @@
 """Features of formulas: fractions of elements and statistics of their properties."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A user's table is read as it is meant; what can be read in two ways is said, or refused with the option."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

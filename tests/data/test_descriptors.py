@@ -1,7 +1,5 @@
 """RDKit's descriptors, computed in another way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rdkit.Chem import Descriptors, GetDistanceMatrix, MolFromSmiles

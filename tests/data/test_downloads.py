@@ -1,7 +1,5 @@
 """Raw files are located, verified, never modified, and downloaded despite server failures; errors are clear."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import hashlib

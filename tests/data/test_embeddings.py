@@ -1,7 +1,5 @@
 """Embeddings of molecules by MiniMol, against the package called by hand."""
 
-from __future__ import annotations
-
 import warnings
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Features by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

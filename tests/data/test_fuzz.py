@@ -3,8 +3,6 @@
 ``FUZZ_ROUNDS=3000 pytest tests/data/test_fuzz.py`` tries for longer.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os
@@ -180,7 +178,6 @@ def fault(words: list[str], outcomes: Counter[int], capsys: pytest.CaptureFixtur
     return "" if fine else f"{words}: {code}: {said}"
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_whatever_is_in_a_table_or_toml_it_is_a_dataset_or_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "none"))

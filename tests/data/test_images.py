@@ -1,7 +1,5 @@
 """Images in the hub's layout become rows of pixels."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Features of the tables that a deployed model is given."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

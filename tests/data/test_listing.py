@@ -1,7 +1,5 @@
 """The registry is complete, and its statements about the availability of data are true."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Parquet of any origin is decoded with bounded memory, in the order of the file."""
 
-from __future__ import annotations
-
 import resource
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """Loading of problems by name."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

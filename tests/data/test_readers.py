@@ -1,7 +1,5 @@
 """Raw bytes become rows of text with their line numbers."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile

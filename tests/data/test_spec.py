@@ -1,7 +1,5 @@
 """A dataset is one TOML; errors name the faulty field."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Canonical splits match the published ones and keep scaffolds together."""
 
-from __future__ import annotations
-
 import csv
 import os
 from pathlib import Path

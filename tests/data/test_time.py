@@ -1,7 +1,5 @@
 """Splits in the order of time, and pools that grow: no row of the future reaches an earlier model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows are selected, logarithms taken and repeated molecules merged by the rules that a dataset states."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Variants of datasets, such as ``bace@train=200``, and folds of a training pool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -266,7 +264,7 @@ def test_a_variant_by_features_has_the_rows_labels_and_split_of_its_dataset(sett
     assert changed == {"features"}
     spec = load_spec(f"b3db_measured@features={COUNTED}")
     molecules = [MolFromSmiles(text) for text in other.evals["id"].smiles]
-    bits, _ = featurise(molecules, None, spec)  # type: ignore[arg-type]
+    bits, _ = featurise(molecules, None, spec)
     np.testing.assert_array_equal(other.evals["id"].x, bits)
 
 

@@ -1,7 +1,5 @@
 """The tables of methods in RESULTS.md."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from benchmark.files import CHECKOUT

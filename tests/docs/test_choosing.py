@@ -1,7 +1,5 @@
 """The page on choosing a method says what the published results say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Pages of the documentation that name published tables say what these say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The workflow on the page on gates fails on too many flips and reports them; test_snippets runs the other commands."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

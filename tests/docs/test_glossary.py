@@ -1,7 +1,5 @@
 """The glossary has every term that the board and the commands show, and its links lead to terms."""
 
-from __future__ import annotations
-
 import re
 
 from benchmark.files import CHECKOUT

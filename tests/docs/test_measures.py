@@ -1,7 +1,5 @@
 """The page on measures says what the published predictions say."""
 
-from __future__ import annotations
-
 import re
 import runpy
 
@@ -22,7 +20,6 @@ def test_the_rule_of_the_page_is_that_of_the_board() -> None:
     assert f"AUROC of at least {LEARNABLE}" in PAGE
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_the_figures_of_the_page_are_those_of_the_published_predictions() -> None:
     code = runpy.run_path(str(CHECKOUT / "docs" / "_build" / "invariance.py"))

@@ -1,7 +1,5 @@
 """The page on methods says of each remedy and learner what it is, with its formula and its source."""
 
-from __future__ import annotations
-
 import re
 import runpy
 

@@ -1,7 +1,5 @@
 """The page on the paper's claims says what the published results say, where it gives no interval (see test_figures)."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd
@@ -218,7 +216,6 @@ def test_each_verdict_is_one_of_those_explained() -> None:
     assert all(line.strip("|").split("|")[3].strip().startswith(verdicts) for line in rows)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_two_methods_differ_as_the_page_says() -> None:
     from leaderboard.read.stored import read

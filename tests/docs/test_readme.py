@@ -1,7 +1,5 @@
 """The README says what the published results say."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

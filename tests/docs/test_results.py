@@ -1,7 +1,5 @@
 """The pages on statistics and on citing results say what the suite does."""
 
-from __future__ import annotations
-
 import re
 
 from benchmark.files import CHECKOUT

@@ -1,7 +1,5 @@
 """The documentation site: it is built without a warning, whole, and without requests to other hosts."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -56,7 +54,7 @@ def read(site: Path, page: str) -> str:
 def test_every_command_and_option_is_on_the_page_of_the_command_line(site: Path, program: str) -> None:
     app = {"benchmark": benchmark.__main__.app, "leaderboard": leaderboard.__main__.app}[program]
     page = read(site, "reference/cli.html")
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = typer.main.get_command(app).commands
     assert len(commands) > 10
     for name, command in commands.items():
         assert f'id="python--m-{program}-{name}"' in page

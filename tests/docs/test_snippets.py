@@ -17,8 +17,6 @@ stay elided where the words around them are the same; otherwise the whole output
 On all other pages, commands are parsed without being run, Python is run, and YAML, TOML and JSON are read.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -291,7 +289,6 @@ def write_notebook(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

@@ -1,7 +1,5 @@
 """The guide to one's own model runs as it stands, on a user's table."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Made-up results: what the leaderboard's tests look at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

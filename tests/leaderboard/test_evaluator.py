@@ -1,7 +1,5 @@
 """Models in a registry: gated by one command, and compared by MLflow's own ``evaluate`` with the evaluator churn."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -177,9 +175,7 @@ def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, word
         (["models:/words/1", "b.csv", "--data", "x.csv"], "there is no tracking store at"),
     ],
 )
-def test_what_a_gate_of_models_lacks_is_named_before_any_model_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
-) -> None:
+def test_what_a_gate_of_models_lacks_is_named_before_any_model_is_loaded(tmp_path, monkeypatch, words, said):
     (tmp_path / "ids.csv").write_text("example_id,y_true\na,1\n")
     (tmp_path / "x.csv").write_text("example_id,x\na,1\n")
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,5 @@
 """The end of a run on own data: the table of methods, the one to use, and the molecules that flip."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +59,7 @@ def test_own_data_are_never_averaged_with_others_and_decide_opens_on_them(result
     assert (first["key"], first["own"]) == ("assays", True)
 
 
-def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(
-    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(results, tmp_path, capsys):
     my_data.answer(results, ["assays"])
     flips = my_data.own(dataset_of(results)).flips
     assert flips is not None
@@ -88,9 +84,7 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(
         (200, 100, 3, "there are 3 retrainings, and a decision needs 5: --seeds 5"),
     ],
 )
-def test_with_too_little_nothing_is_recommended_and_what_it_takes_is_said(
-    make_cell, rows: int, positive: int, runs: int, told: str
-) -> None:
+def test_with_too_little_nothing_is_recommended_and_what_it_takes_is_said(make_cell, rows, positive, runs, told):
     y = np.arange(rows) < positive
     p = np.where(y ^ (np.random.default_rng(0).random((runs, rows)) < 0.1), 0.9, 0.1)
     values = np.stack([1 - p, p], axis=2)

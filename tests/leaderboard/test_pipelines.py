@@ -1,7 +1,5 @@
 """A method with another learner or other features has a row of its own, wherever results are shown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -122,7 +120,7 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
 
 
 def _hashable(cell: Cell) -> Cell:
-    return replace(cell, key=replace(cell.key, params=tuple(cell.key.params.items())))  # type: ignore[arg-type]
+    return replace(cell, key=replace(cell.key, params=tuple(cell.key.params.items())))
 
 
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:
@@ -143,7 +141,7 @@ def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: 
     links = re.findall(r'href="(methods/[^"]+)"', index)
     assert {*links} == {f"methods/{name}.html" for name in pages}
     of_first = next(choice for choice in choices(results) if choice["key"] == "first")
-    losses = {method["title"]: method["loss"] for method in of_first["methods"]}  # type: ignore[attr-defined]
+    losses = {method["title"]: method["loss"] for method in of_first["methods"]}
     assert set(losses) == {title for title, _ in ROWS.values()}
     assert [title for title, loss in losses.items() if loss is None] == ["ERM"]
 

@@ -1,7 +1,5 @@
 """Predictions for new molecules: the recorded retrainings answer again, and each row says how sure its answer is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,9 +1,5 @@
 """The end of an update: the molecules whose prediction it changed, as files, and a summary for a pull request."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,9 +18,7 @@ def call(which, *words: str) -> int:
 
 
 @pytest.mark.slow
-def test_three_seeds_say_which_molecules_the_last_update_changed(
-    small_table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_three_seeds_say_which_molecules_the_last_update_changed(small_table, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setattr(train, "_leaderboard", lambda *words: call(app, *words) == 0)

@@ -1,7 +1,5 @@
 """Small models like the pretrained networks, with random weights, in a folder as a user would keep them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

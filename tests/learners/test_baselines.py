@@ -1,7 +1,5 @@
 """The baselines make the same predictions as direct calls of scikit-learn on the same bootstraps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """LightGBM, XGBoost and CatBoost, as learners and by import path, against direct calls of the libraries."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import sys

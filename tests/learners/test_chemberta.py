@@ -1,7 +1,5 @@
 """A small ChemBERTa: from SMILES and pretrained weights to predictions."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Mapping

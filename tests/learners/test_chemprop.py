@@ -1,7 +1,5 @@
 """The learner equals chemprop's own network and learns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

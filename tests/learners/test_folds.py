@@ -1,7 +1,5 @@
 """Folds of calibration: those of scikit-learn, sooner."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

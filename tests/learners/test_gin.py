@@ -1,7 +1,5 @@
 """The graph network computes its published equations, atom by atom, whatever is merged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

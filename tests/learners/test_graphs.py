@@ -1,7 +1,5 @@
 """Properties of all networks that read molecules as graphs, and of the methods that train them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

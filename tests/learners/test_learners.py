@@ -1,7 +1,5 @@
 """Learners are files of a folder; what one needs is named before anything is trained."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

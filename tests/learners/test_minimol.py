@@ -1,7 +1,5 @@
 """A linear model on MiniMol's embeddings, against scikit-learn on the features of that name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fnmatch import fnmatch
 

@@ -1,7 +1,5 @@
 """The mean of two kernels, and support vectors on it, against what numpy, scipy and scikit-learn compute."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A small ResNet-50: crops of images, and from pixels and pretrained weights to predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Any scikit-learn estimator by its import path: parsed, spelled, trained and refused like a method of the suite."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from importlib.metadata import version

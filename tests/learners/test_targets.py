@@ -1,7 +1,5 @@
 """Learners that offer it learn soft labels in place of those of the sample."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Building blocks of measures, against SciPy and by hand."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

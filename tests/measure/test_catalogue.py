@@ -1,7 +1,5 @@
 """Every measure against scikit-learn, SciPy or a double loop, and the contract of all measures."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 from itertools import combinations

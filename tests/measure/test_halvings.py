@@ -4,8 +4,6 @@ The population is known: examples of two classes are drawn from two normal distr
 example to the nearer mean of its training rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -44,7 +42,6 @@ def test_churn_between_halves_is_unbiased_for_independent_samples_of_half_the_si
     assert error < 0.002
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_the_interval_covers_the_mean_over_all_halvings_of_the_pool_but_not_that_of_other_pools():
     rng = np.random.default_rng(1)

@@ -1,7 +1,5 @@
 """Measures that cannot be bought: invariance, hand calculations, scikit-learn, an analysis of variance, and theory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

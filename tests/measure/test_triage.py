@@ -1,7 +1,5 @@
 """Triage curves, against counting by hand, random orders and plain loops."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coupled networks are trained as by a plain loop with the loss terms written out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

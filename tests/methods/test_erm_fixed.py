@@ -1,7 +1,5 @@
 """ERM with randomness held fixed: each source alone, all together, and compared with ERM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -46,9 +44,7 @@ def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(pr
     assert [(sample.seed, sample.batches) for sample in samples] == [(seed, seed) for seed in SEEDS]
 
 
-def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_data_alone(
-    problem: Problem, trained
-) -> None:
+def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_data_alone(problem, trained):
     weights, order = trained("erm_fixed:initialisation=7"), trained("erm_fixed:batches=7")
     assert [(sample.seed, sample.batches) for sample in weights] == [(7, seed) for seed in SEEDS]
     assert [(sample.seed, sample.batches) for sample in order] == [(seed, 7) for seed in SEEDS]
@@ -68,9 +64,7 @@ def test_with_nothing_fixed_it_is_erm_bit_for_bit(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_is_fixed_at_a_retrainings_own_seed_changes_nothing_and_at_another_it_does(
-    problem: Problem, source: str
-) -> None:
+def test_what_is_fixed_at_a_retrainings_own_seed_changes_nothing_and_at_another_it_does(problem, source):
     erm, other = predicted(problem, "erm"), predicted(problem, f"erm_fixed:{source}=2")
     assert (other[1] == erm[1]).all()
     assert (other[0] != erm[0]).any()

@@ -1,7 +1,5 @@
 """Remedies of the literature, against a plain training loop and predictions combined by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A real Dask cluster gives the same predictions, and loses nothing when parts of it die."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle
@@ -53,7 +51,7 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     run = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    processes = [subprocess.Popen([*run, *options], **quiet)]  # type: ignore[call-overload]
+    processes = [subprocess.Popen([*run, *options], **quiet)]
     for _ in range(300):
         if file.is_file() and (address := re.search(r"tcp://[\d.:]+", file.read_text())):
             break
@@ -62,7 +60,7 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
         pytest.fail("the scheduler did not start")
     run = [sys.executable, "-m", "distributed.cli.dask_worker", address[0]]
     options = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]  # type: ignore[call-overload]
+    processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]
     started = Dask(address[0], processes)
     yield started
     started.stop()
@@ -81,7 +79,7 @@ def plans(texts: list[str]) -> list[Planned]:
 
 
 def filled(planned: list[Planned], **options: object) -> dict[str, Cell]:
-    results = [result for _, result in runner.run(planned, **options)]  # type: ignore[arg-type]
+    results = [result for _, result in runner.run(planned, **options)]
     failed = [result.reason for result in results if isinstance(result, Failed)]
     assert not failed, failed[0]
     return {cell.title: cell for cell in results if isinstance(cell, Cell)}

@@ -1,7 +1,5 @@
 """Models of recorded cells: they answer as recorded, and nothing is logged that does not."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

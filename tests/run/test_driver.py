@@ -1,7 +1,5 @@
 """What a grid refuses before anything is trained, and the warnings about its methods."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

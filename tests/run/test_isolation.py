@@ -1,7 +1,5 @@
 """A method in isolation learns as it does in the harness, and reaches nothing but its sample."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from functools import partial

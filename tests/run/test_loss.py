@@ -165,7 +165,6 @@ def assert_each_once_and_whole(titles: dict[str, int]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, capsys) -> None:
     chance = random.Random(5)
     words = (
@@ -237,7 +236,6 @@ def script(text: str) -> str:
 WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("work", ["run", "recording", "build", "update", "worker"])
 def test_thirty_kills_lose_nothing_and_need_no_more_than_another_start(here: Path, work: str) -> None:
@@ -252,7 +250,6 @@ def test_thirty_kills_lose_nothing_and_need_no_more_than_another_start(here: Pat
     assert (table["in the work"], table["recovered"], table["lost"]) == (30, 30, 0), done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_kills_while_a_store_is_created_leave_none_or_a_whole_one(here: Path) -> None:
     output = script("""
@@ -277,11 +274,8 @@ tracking.Store()
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("apart", [True, False], ids=["on several machines", "with one outbox"])
-def test_drivers_that_start_at_once_on_a_new_store_all_finish_and_record_each_cell_once(
-    here: Path, apart: bool
-) -> None:
+def test_drivers_that_start_at_once_on_a_new_store_all_finish_and_record_each_cell_once(here, apart):
     output = script(f"""
 def start(number):
     if {apart}:
@@ -305,7 +299,6 @@ assert at_once(start, range(3)) == [0, 0, 0]
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_drivers_whose_stores_meet_the_same_new_dataset_at_once_record_all(here: Path) -> None:
     """MLflow looks for a dataset before inserting it; here all drivers look before any inserts."""
     script("""
@@ -332,7 +325,6 @@ assert at_once(together, range(2)) == [0, 0]
     assert_each_once_and_whole(WHOLE)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
     words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--sampling", "paper", "--seeds", "2")
@@ -347,7 +339,6 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, dri
     assert_each_once_and_whole({"ERM": 2})
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_ctrl_c_while_recording_ends_once_the_cell_is_recorded(here, drive, capsys) -> None:
     words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "80")
@@ -385,11 +376,8 @@ def fill_up(disk: Path) -> None:
 SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
-@pytest.mark.slow
 @pytest.mark.long
-def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(
-    here, small_disk, monkeypatch, capsys
-) -> None:
+def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(here, small_disk, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
     fill_up(small_disk)
     status, output = run(capsys, *SMALL)
@@ -421,7 +409,6 @@ def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_full_disk_under_a_new_store_is_named_and_leaves_nothing(here, small_disk, monkeypatch, capsys) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{small_disk}/mlflow.db")
     (small_disk / "ballast").write_bytes(bytes(3_500_000))  # the disk fills up between two tables
@@ -438,9 +425,7 @@ def test_a_full_disk_under_a_new_store_is_named_and_leaves_nothing(here, small_d
 
 @pytest.mark.slow
 @pytest.mark.parametrize("full", ["artifacts", "database", "read only"])
-def test_a_store_that_cannot_be_written_to_is_named_and_costs_no_prediction(
-    here, full, request, monkeypatch, capsys
-) -> None:
+def test_a_store_that_cannot_be_written_to_is_named_and_costs_no_prediction(here, full, request, monkeypatch, capsys):
     reason = {
         "artifacts": "cannot be used: [Errno 28] No space left on device",
         "database": "mlflow.db cannot be used: database or disk is full",
@@ -483,9 +468,7 @@ def test_a_clock_that_is_moved_back_between_training_and_recording_changes_nothi
 
 
 @pytest.mark.filterwarnings("ignore:flock not supported on this filesystem, falling back")
-def test_a_folder_without_flock_has_other_locks_and_one_that_a_kill_left_stops_nobody(
-    here, monkeypatch, capsys
-) -> None:
+def test_a_folder_without_flock_has_other_locks_and_one_that_a_kill_left_stops_nobody(here, monkeypatch, capsys):
     import fcntl
 
     def refuse(*given: object) -> None:

@@ -1,7 +1,5 @@
 """The planned cost of a grid matches the training."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -42,13 +40,11 @@ def test_a_plan_counts_the_cells_and_retrainings_of_each_split() -> None:
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
-    power: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(power, monkeypatch):
     class Clock:
         now = 0.0
 
-        def fit(self, sample: Sample) -> Clock:
+        def fit(self, sample: Sample) -> "Clock":
             self.now += 1e-3 * len(sample.rows) ** power
             return self
 
@@ -61,6 +57,6 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
     )
     clock = Clock()
     monkeypatch.setattr(plan.time, "process_time", lambda: clock.now)
-    assert plan.seconds_per_fit(clock, wide, problem) == pytest.approx(1e-3 * 1000**power)  # type: ignore[arg-type]
+    assert plan.seconds_per_fit(clock, wide, problem) == pytest.approx(1e-3 * 1000**power)
     few = replace(wide, rows=np.arange(90))
-    assert plan.seconds_per_fit(clock, few, problem) == pytest.approx(1e-3 * 90**power)  # type: ignore[arg-type]
+    assert plan.seconds_per_fit(clock, few, problem) == pytest.approx(1e-3 * 90**power)

@@ -1,7 +1,5 @@
 """The exported protocol holds the harness's samples and no test labels."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

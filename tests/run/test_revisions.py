@@ -1,7 +1,5 @@
 """What a cell is kept under, beside the data: the parts behind its predictions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -25,9 +23,7 @@ def test_other_pretrained_weights_are_another_part(text: str, learner: str, monk
     assert after - before == {"weights@fedcba9876543210"}
 
 
-def test_weights_of_the_datasets_own_learner_are_in_the_fingerprint_of_the_data(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_weights_of_the_datasets_own_learner_are_in_the_fingerprint_of_the_data(monkeypatch):
     monkeypatch.setattr(ChemBERTa, "requires", ())
     own = make_method("erm", "classification", backbone="chemberta")
     assert code_of(own) == "erm@1 chemberta@1 trainer@1 paper@1"
@@ -39,9 +35,7 @@ def test_every_part_of_the_suite_has_a_revision() -> None:
     assert [name for name, cls in parts.items() if cls.revision is None] == []
 
 
-def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_suites_folder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_suites_folder(monkeypatch):
     bagging = make_method("bagging", "classification")
     assert code_of(bagging) == "bagging@1 mlp@1 trainer@1 paper@1"
     monkeypatch.setattr(type(bagging.remedy), "revision", None)

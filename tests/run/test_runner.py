@@ -5,9 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,9 +82,7 @@ def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeyp
     assert len(trained) == 2
 
 
-def test_train_seeds_that_were_trained_for_another_count_of_them_are_not_trained_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_train_seeds_that_were_trained_for_another_count_of_them_are_not_trained_again(monkeypatch):
     problem, made = synthetic("classification"), make_method("random_forest:trees=6", "classification")
     list(runner.run([runner.plan(problem, made, [1, 2, 3])], jobs=1))
     seen: list[int] = []
@@ -121,7 +117,7 @@ class Broken(Remedy):
         if self.how == "raises" and sample.seed == 2:
             raise RuntimeError("seed 2 exploded")
         if self.how == "forgets":
-            return None  # type: ignore[return-value]
+            return None
 
         def predict(inputs: Inputs) -> np.ndarray:
             if self.how == "dies":
@@ -243,9 +239,7 @@ class Shaped:
 
 
 @pytest.mark.slow
-def test_methods_of_the_users_in_a_file_or_a_package_are_trained_on_workers_as_in_this_process(
-    write_method: Callable[[str, str, str], Path],
-) -> None:
+def test_methods_of_the_users_in_a_file_or_a_package_are_trained_on_workers_as_in_this_process(write_method):
     code = OWN.replace("DIGEST", repr(hashlib.sha256(b"2").hexdigest()))
     folder = write_method("notes", "", "").parent
     (folder / "mine.py").write_text(code.replace("IMPORTS", "").replace("RETURNS", "[:, ::-1]"))

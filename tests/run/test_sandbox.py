@@ -1,7 +1,5 @@
 """Two processes in sandboxes cannot tell each other anything, in ways that they can without."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

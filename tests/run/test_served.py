@@ -1,7 +1,5 @@
 """Answers of a deployed model."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

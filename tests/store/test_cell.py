@@ -1,7 +1,5 @@
 """Encoded cells are checked field by field before they are used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace

@@ -26,7 +26,7 @@ from leaderboard import site
 from leaderboard.read.stored import read
 
 if TYPE_CHECKING:
-    from tests.conftest import MlflowServer
+    pass
 
 Log = Callable[[tracking.Store, Cell], str]
 LOADER = """
@@ -88,9 +88,7 @@ def log(tmp_path: Path) -> Log:
     )
 
 
-def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(
-    store: tracking.Store, log: Log, tmp_path: Path
-) -> None:
+def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(store, log, tmp_path):
     cell = recorded(store)
     before = MlflowClient().get_run(cell.run_id)
     half = store.client.create_logged_model(before.info.experiment_id, models.NAME, cell.run_id)
@@ -143,9 +141,7 @@ def test_errors_of_the_store_are_translated(store: tracking.Store, log: Log) -> 
 
 
 @pytest.mark.long
-def test_a_tracking_server_has_models_and_versions(
-    mlflow_server: Callable[[str], MlflowServer], tmp_path: Path, log: Log
-) -> None:
+def test_a_tracking_server_has_models_and_versions(mlflow_server, tmp_path, log):
     mlflow_server(f"sqlite:///{tmp_path}/server.db")
     store = tracking.Store()
     cell = recorded(store)

@@ -1,7 +1,5 @@
 """No command looks up or connects to another machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -63,7 +61,6 @@ def attempts(guarded: dict[str, str], *words: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_commands_reach_no_other_machine(guarded: dict[str, str], tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     p = rng.random((4, 100))

@@ -1,7 +1,5 @@
 """What a run shows in MLflow: the board's numbers, the flips, and a note that begins with the result."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from functools import cache

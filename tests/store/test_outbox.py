@@ -1,9 +1,6 @@
 """Cells on disk: verified byte by byte when they are read."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,9 +56,7 @@ def test_no_flipped_bit_is_read(saved: tuple[Cell, Path]) -> None:
         (lambda path: (path / "cell.json").unlink(), "its files are gone: there is no .*cell.json"),
     ],
 )
-def test_a_file_that_was_added_or_taken_away_is_named_and_the_cell_moved_out_of_the_way(
-    saved: tuple[Cell, Path], harm: Callable[[Path], object], reason: str
-) -> None:
+def test_a_file_that_was_added_or_taken_away_is_named_and_the_cell_moved_out_of_the_way(saved, harm, reason):
     cell, path = saved
     harm(path)
     with pytest.raises(UserError, match=rf"is not a finished cell \({reason}.*it was moved to .*damaged") as raised:

@@ -1,7 +1,5 @@
 """Two drivers share an MLflow server on PostgreSQL, which restarts as they record: no run is lost or duplicated."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -44,10 +42,10 @@ def postgres() -> Iterator[str]:
         port = free.getsockname()[1]
     data = str(folder / "data")
     make = [initdb, "--pgdata", data, "--username", "churn", "--auth", "trust", "--encoding", "UTF8", "--no-sync"]
-    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)  # type: ignore[call-overload]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
     serve = [str(Path(initdb).resolve().parent / "postgres"), "-D", data, "-p", str(port), "-k", str(folder)]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen([*serve, "-h", "127.0.0.1"], stdout=log, stderr=log, cwd=folder, **user)  # type: ignore[call-overload]
+        process = subprocess.Popen([*serve, "-h", "127.0.0.1"], stdout=log, stderr=log, cwd=folder, **user)
     address = f"postgresql+psycopg://churn@127.0.0.1:{port}/postgres"
     for _ in range(200):
         with socket.socket() as probe:
@@ -72,9 +70,7 @@ def drive(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.long
-def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
-    postgres: str, mlflow_server: Callable[[str], Any], tmp_path: Path
-) -> None:
+def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(postgres, mlflow_server, tmp_path):
     server = mlflow_server(postgres)
     grids = {
         "one": ("--method", "random_forest:trees=2,random_forest:trees=3", "--seeds", "15"),

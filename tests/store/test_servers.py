@@ -1,7 +1,5 @@
 """Tracking servers as teams run them: with passwords and permissions, behind a bad network, and beside a git server."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
@@ -83,11 +81,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.long
-def test_a_writer_records_a_reader_reads_and_a_stranger_is_told_what_to_give(
-    server: MlflowServer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_writer_records_a_reader_reads_and_a_stranger_is_told_what_to_give(server, monkeypatch, capfd):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     be(monkeypatch, None)
     for user in (None, ("reader", "wrong-password")):
@@ -144,11 +139,8 @@ class BadNetwork(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.slow
 @pytest.mark.long
-def test_a_network_that_loses_delays_and_breaks_requests_costs_no_prediction(
-    server: MlflowServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_that_loses_delays_and_breaks_requests_costs_no_prediction(server, monkeypatch):
     monkeypatch.setattr(BadNetwork, "target", server.uri)
     proxy = ThreadingHTTPServer(("127.0.0.1", 0), BadNetwork)
     Thread(target=proxy.serve_forever, daemon=True).start()
@@ -196,7 +188,6 @@ def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkey
         tracking.Store(f"sqlite:////{tmp_path}/mlflow.db")  # another spelling, as MLflow keeps stores open
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_mlflow_run_of_a_git_server_leaves_predictions_and_site_where_the_user_stands(tmp_path: Path) -> None:
     git = shutil.which("git")

@@ -1,7 +1,5 @@
 """A folder is there whole, old or new, however its writer ends, and what dead writers leave is removed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -65,9 +63,7 @@ def test_a_failure_keeps_the_old_folder(site: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_an_error_between_the_renames_keeps_the_old_folder(
-    site: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
+def test_an_error_between_the_renames_keeps_the_old_folder(site, monkeypatch, error):
     rename = Path.rename
 
     def fails(self: Path, target: Path) -> Path:

@@ -1,7 +1,5 @@
 """Tables of predictions: what is written is read, and what is none is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

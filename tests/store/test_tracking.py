@@ -66,9 +66,7 @@ def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -
             assert np.array_equal(getattr(back.predictions[evalset], name), getattr(one.predictions[evalset], name))
 
 
-def test_halves_have_an_experiment_of_their_own_and_a_run_is_compared_with_its_other_half(
-    store: tracking.Store,
-) -> None:
+def test_halves_have_an_experiment_of_their_own_and_a_run_is_compared_with_its_other_half(store):
     paper = cell("erm", [1, 2, 3, 4])
     plan = planned("erm", [1, 2, 3, 4])
     plan = replace(plan, key=replace(plan.key, sampling="halves"))
@@ -106,9 +104,7 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]
 
 
-def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(
-    store: tracking.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(store, monkeypatch):
     launcher = store.client.create_run("0", run_name="abundant-ant-1").info.run_id  # as mlflow run does
     monkeypatch.setenv("MLFLOW_RUN_ID", launcher)
     one = cell("knn", [1, 2])
@@ -121,9 +117,7 @@ def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(
     assert run.data.tags["churn.launched_by"] == launcher
 
 
-def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_folder_of_its_run(
-    store: tracking.Store,
-) -> None:
+def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_folder_of_its_run(store):
     one = cell("erm", [4, 9])
     parent = MlflowClient().get_run(store.log(one))
     query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
@@ -172,9 +166,7 @@ def test_a_later_recording_counts(store: tracking.Store) -> None:
     assert codes == [one.key.code, older.key.code]
 
 
-def test_a_recording_that_an_older_one_removes_is_made_again(
-    store: tracking.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_that_an_older_one_removes_is_made_again(store, monkeypatch):
     one = cell("swa", [7, 8])
     earlier, experiment = store.log(one), store._experiment(one)
     whole, removed = tracking.Store._log_whole, []
@@ -230,9 +222,7 @@ def test_a_database_server_that_does_not_answer_is_reported_in_seconds() -> None
     assert time.monotonic() - began < 50
 
 
-def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again_and_never_removes_a_finished_one(
-    store: tracking.Store,
-) -> None:
+def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again_and_never_removes_a_finished_one(store):
     plan = planned("deep_ensemble:k=2", [1, 2])
     driver._record_failure(store, runner.Failed(plan, "Traceback: the reason"), driver.Tally())
     assert store.statuses()[plan.key.digest] == "FAILED"
@@ -283,9 +273,7 @@ def read_again(store: tracking.Store) -> tuple[list[str], list[str]]:
     return sorted(one.run_id for one in again.cells()), again.unreadable
 
 
-def test_a_tag_that_names_another_cell_leaves_it_out_by_name_and_no_other(
-    recorded: tuple[tracking.Store, list[str]],
-) -> None:
+def test_a_tag_that_names_another_cell_leaves_it_out_by_name_and_no_other(recorded):
     store, (edited, other) = recorded
     before = store.client.get_run(edited).data.tags["churn.cell"]
     for text in ("", "../../../X", "\x00", "9" * 5000):
@@ -297,9 +285,7 @@ def test_a_tag_that_names_another_cell_leaves_it_out_by_name_and_no_other(
     assert read_again(store) == (sorted([edited, other]), [])
 
 
-def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_there(
-    recorded: tuple[tracking.Store, list[str]], tmp_path: Path
-) -> None:
+def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_there(recorded, tmp_path):
     store, (edited, other) = recorded
     files = cell_folder(store, edited)
     before = {name: (files / name).read_bytes() for name in (folder.HEAD, folder.SUMS)}
@@ -363,9 +349,7 @@ def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]
     return one, run, nested
 
 
-def test_a_cell_recorded_by_version_010_is_read_and_checked(
-    store: tracking.Store, of_010: tuple[Cell, str, list[str]]
-) -> None:
+def test_a_cell_recorded_by_version_010_is_read_and_checked(store, of_010):
     one, run, nested = of_010
     (back,) = store.cells({one.key.digest})
     assert (back.key, back.title, back.facts, back.run_id) == (one.key, one.title, one.facts, run)
@@ -409,9 +393,7 @@ def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_n
     assert store.statuses()[refused.key.digest] == "KILLED"
 
 
-def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(
-    store: tracking.Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(store, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     fill([planned("knn:k=1", [1, 2])])
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
@@ -426,10 +408,7 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.long
-@pytest.mark.slow
-def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(
-    server: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(server, capfd):
     plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
     lines: list[str] = []
 

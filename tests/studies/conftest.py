@@ -1,7 +1,5 @@
 """A context whose cells say what they are told to: accuracy and churn of each are known by construction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How much of a gain comes from seeing more: the parts add up, and a family counts once."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmark.studies.access import Access
@@ -12,7 +10,7 @@ MOVED = {"paper": {"erm": 10, "bagging": 3}, "nested": {"erm": 10, "bagging": 9}
 
 def test_the_gain_under_paper_is_that_at_equal_information_and_that_of_seeing_more(told) -> None:
     class Context(told):
-        def cells(self, methods, datasets, splits, seeds, sampling):  # type: ignore[no-untyped-def]
+        def cells(self, methods, datasets, splits, seeds, sampling):
             self.said = lambda dataset, method: (20, MOVED[sampling][method] - (dataset == "dili"))
             return super().cells(methods, datasets, splits)
 

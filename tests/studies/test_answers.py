@@ -1,7 +1,5 @@
 """What studies answer: sentences whose figures are worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

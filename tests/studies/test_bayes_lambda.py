@@ -1,7 +1,5 @@
 """The search for λ: what is tried, that a kill changes nothing, its score by hand, and test sets that it cannot see."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -65,9 +63,7 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
     return float(np.mean(churns)), float(np.mean(accuracies))
 
 
-def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond_the_tolerance(
-    problem: Problem,
-) -> None:
+def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond_the_tolerance(problem):
     trials = search(make_method("twin", "classification"), problem.without_tests(), 2, 7, FOLDS, "by hand")
     assert (TOLERANCE, PENALTY) == (0.02, 100)
     baseline = by_hand(problem.train, problem, 2, 0.0)
@@ -81,9 +77,7 @@ def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond
     assert min(lost) < 0 < max(lost), "both sides of the tolerance are tried"
 
 
-def test_the_search_gives_the_same_whatever_the_test_sets_hold(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_search_gives_the_same_whatever_the_test_sets_hold(problem, tmp_path, monkeypatch):
     poisoned = load_problem(TINY)
     for test in poisoned.evals.values():
         test.x[:] = np.nan

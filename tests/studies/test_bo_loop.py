@@ -1,7 +1,5 @@
 """Campaigns: what is acquired, from what, and by which seed, against the algorithm written out again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -45,9 +43,7 @@ def with_labels(problem: Problem, y: np.ndarray) -> Problem:
     return replace(problem, train=Examples(pool.x, y.astype(np.float32), pool.ids, pool.smiles))
 
 
-def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_what_is_known(
-    problem: Problem, retrained
-) -> None:
+def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_what_is_known(problem, retrained):
     known = INITIAL.tolist()
     pool = problem.train
     for t in range(1, 5):
@@ -102,4 +98,4 @@ def test_overlaps_are_jaccards() -> None:
 
 def test_another_backbone_has_no_recipe_for_campaigns() -> None:
     with pytest.raises(UserError, match="campaigns use the recipe of mlp: leave the other backbone out"):
-        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), 2, 8, 2)  # type: ignore[arg-type]
+        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), 2, 8, 2)

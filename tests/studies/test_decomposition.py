@@ -1,7 +1,5 @@
 """Where churn comes from: what is trained, and which cells end in which row."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

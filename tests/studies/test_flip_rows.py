@@ -1,7 +1,5 @@
 """The study of rows that flips hang on: rows that a world hangs on are named, and counts against plain loops."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Accuracy, churn and cost over families, against cases worked out by hand and scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -25,9 +23,7 @@ def of(loss: list[float], churn: list[float]) -> ByFamily:
         (([0.2] * 4, [0.2] * 4), ([0.2] * 4, [0.2] * 4), False),  # the same
     ],
 )
-def test_a_method_dominates_if_it_is_shown_better_in_one_respect_and_is_not_worse_in_the_other(
-    ours: tuple[list[float], list[float]], theirs: tuple[list[float], list[float]], expected: bool
-) -> None:
+def test_a_method_dominates_if_it_is_shown_better_in_one_respect_and_is_not_worse_in_the_other(ours, theirs, expected):
     assert dominates(of(*ours), of(*theirs)) is expected
 
 
@@ -59,7 +55,7 @@ def test_datasets_of_a_family_count_as_one_and_the_front_is_said_in_order_of_chu
     ]
     assert {row[0]: row[-1] for row in sheet.rows}["SVM"] == "–"
     assert "SVM" in str({row[0]: row[-1] for row in sheet.rows}["ERM"])
-    np.testing.assert_allclose(100 * sheet.rows[0][1].values.mean(), churn["svm"])  # type: ignore[union-attr]
+    np.testing.assert_allclose(100 * sheet.rows[0][1].values.mean(), churn["svm"])
 
 
 def test_families_are_needed_for_an_interval_over_families(told) -> None:

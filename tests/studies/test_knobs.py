@@ -1,7 +1,5 @@
 """One rule for every method's hyperparameter, against cases worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The rule that selects λ, against cases worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The slope of churn against training rows, on power laws that are made, and its jackknife by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

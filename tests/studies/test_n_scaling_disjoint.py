@@ -1,7 +1,5 @@
 """Churn between disjoint samples: which rows they have, and the fits by hand, by scipy and on power laws."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +31,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The ids of the molecules that each model is trained on, in the order of training."""
     samples: list[set[str]] = []
 
-    def noted(method: object, problem: Problem, seeds: tuple[int, int], sampling: str):  # type: ignore[no-untyped-def]
+    def noted(method: object, problem: Problem, seeds: tuple[int, int], sampling: str):
         samples.extend(set(problem.train.ids[sample_for(problem, "halves", seed)[1]]) for seed in seeds)
         assert sampling == "halves"
         return retrain(ERM, problem, seeds, "halves")
@@ -43,9 +41,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 
 
 @pytest.mark.parametrize(("part", "rows"), [(4, 12), (2, 25), (1, 50)])
-def test_two_models_share_out_a_part_of_the_pool_and_no_molecule_is_in_both(
-    seen: list[set[str]], part: int, rows: int
-) -> None:
+def test_two_models_share_out_a_part_of_the_pool_and_no_molecule_is_in_both(seen, part, rows):
     problem = load_problem(TINY)
     for halving in (1, 2):
         between(problem, ERM, part, halving)
@@ -69,7 +65,7 @@ class Here:
 
     code = "c"
 
-    def map(self, function, items):  # type: ignore[no-untyped-def]
+    def map(self, function, items):
         return [function(*item) for item in items]
 
     def note(self, line: str) -> None: ...
@@ -132,7 +128,7 @@ def test_halvings_without_flips_count_but_a_size_without_flips_has_no_power_law(
 # The report
 
 
-def report(told, churn: list[list[float]]):  # type: ignore[no-untyped-def]
+def report(told, churn: list[list[float]]):
     record = {"rows": [121, 242, 484], "pool": 968, "churn": churn, "accuracy": [[0.7] * 3, [0.75] * 3, [0.8] * 3]}
     other = {**record, "churn": (np.array(churn) / 2).tolist()}
     records = {f"bace, split {split}, {ERM}, 3 halvings": of for split, of in ((99, record), (7, other))}

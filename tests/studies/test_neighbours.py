@@ -1,7 +1,5 @@
 """Where flips happen: churn of groups by loops, and which molecules are in which group."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

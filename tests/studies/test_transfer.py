@@ -1,7 +1,5 @@
 """The setting that is fixed for all datasets, against a table worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmark.studies.transfer import Transfer, setting_for

@@ -1,7 +1,5 @@
 """Which rows a prediction hangs on: against the textbook's posterior, and on simulations whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -92,7 +90,6 @@ def test_named_rows_are_confirmed_by_held_out_halvings_far_more_often_than_the_n
     assert np.mean(named <= influence.LEVEL) > 2 * np.mean(near <= influence.LEVEL)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_rows_without_effect_are_seldom_named_and_confirmed_at_the_level_of_the_test() -> None:
     world = World(3, strength=0.0)

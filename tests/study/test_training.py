@@ -2,8 +2,6 @@
 leaves.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -240,7 +238,7 @@ def test_every_run_of_a_study_is_listed_by_its_command(ran: Ran) -> None:
     assert code == 0
     for name, cls in discover().items():
         assert name in said
-        assert cls.title.split()[0] in said  # type: ignore[attr-defined]
+        assert cls.title.split()[0] in said
 
 
 # What belongs to a study, and what to the boards
@@ -250,14 +248,14 @@ def test_cells_of_a_study_are_on_no_board_until_a_run_asks_for_them(ran: Ran) ->
     name = load_spec(TINY).name
 
     title = "Twin-bootstrap λ=10"
-    assert title not in {entry.title for entry in ran.results.dataset(name).entries}  # type: ignore[union-attr]
+    assert title not in {entry.title for entry in ran.results.dataset(name).entries}
     assert title in {cell.title for cell in ran.results.of_studies if cell.key.dataset == name}
     assert title not in (ran.site / "datasets" / f"{name}.html").read_text(encoding="utf-8")
     code, said = run("run", "--method", "twin:lam=10", "--dataset", TINY, "--seeds", "3", "--jobs", "1")
     assert code == 0
     assert "0 cells trained, 1 already recorded" in said
     found, _ = read()
-    assert title in {entry.title for entry in found.dataset(name).entries}  # type: ignore[union-attr]
+    assert title in {entry.title for entry in found.dataset(name).entries}
     assert title not in {cell.title for cell in found.of_studies if cell.key.dataset == name}
     assert_same(studies.rendered(found, "lambda-rule")[0][0].report, ran.rendered("lambda-rule").report)
 
@@ -268,9 +266,7 @@ def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> Non
     assert {"ERM", "Bagging K=5", "Twin-bootstrap λ=300"} <= {entry.title for entry in dataset.entries}
 
 
-def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same_boards(
-    ran: Ran, tmp_path: Path
-) -> None:
+def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same_boards(ran, tmp_path):
     before = ran.results
     write_published(before, tmp_path / "kept")
     after = published.gather(tmp_path / "kept")
@@ -360,9 +356,7 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["triage", "--seeds", "1"], "seeds=1: churn needs at least two retrainings"),
     ],
 )
-def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
-    ran: Ran, words: list[str], said: str
-) -> None:
+def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(ran, words, said):
     before = tracking.Store().statuses()
     if "esol" in words and "CHURN_DATA_DIR" not in os.environ:
         pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this test")
@@ -427,9 +421,7 @@ def first(trainer: LocalTrainer, *given: object) -> dict[str, str]:
     return {"made": "first"}
 
 
-def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_method(
-    ran: Ran, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_method(ran, monkeypatch):
     of, (bagging, twin) = ("code", "b3db_logbb", 99), (make_method(name, "regression") for name in ("bagging", "twin"))
 
     def records() -> int:

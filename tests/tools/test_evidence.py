@@ -1,7 +1,5 @@
 """The suite ``pipelines`` is as spread as the table of it says."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Training on another device gives the same predictions up to rounding."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 from dataclasses import replace

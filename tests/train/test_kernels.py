@@ -1,7 +1,5 @@
 """Sums of any number of rows, and steps without gradient that are taken at once; ``test_perceptrons`` has the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -71,9 +69,7 @@ def test_steps_without_gradient_taken_at_once_end_where_pytorchs_end(inputs: csr
 
 @pytest.mark.parametrize(("start", "steps"), [(0, 20), (16, 16), (1000, 73), (5000, 400)])
 @pytest.mark.parametrize("ratio", [1e-3, 1e-1, 1.0, 10.0, 1e3])
-def test_one_term_stands_for_many_steps_within_a_five_hundredth_and_a_thirtieth_at_first(
-    start: int, steps: int, ratio: float
-) -> None:
+def test_one_term_stands_for_many_steps_within_a_five_hundredth_and_a_thirtieth_at_first(start, steps, ratio):
     """``ratio`` is that of ε to the root of the second moment."""
     lr, decay, after = 1e-3, 1 - 1e-3 * 1e-4, start + 1
     push, root, keep = (factors.astype(float) for factors in idle(start, steps, lr, 1e-4))

@@ -1,7 +1,5 @@
 """What a remedy can change in the training of networks: their loss, steps, modules, first weights and last epoch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

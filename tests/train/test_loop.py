@@ -1,7 +1,5 @@
 """Networks trained together equal networks trained one by one in plain PyTorch."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 

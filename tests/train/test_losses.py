@@ -1,7 +1,5 @@
 """Losses equal those of PyTorch and SciPy."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from scipy.special import rel_entr, softmax

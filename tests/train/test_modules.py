@@ -1,7 +1,5 @@
 """Modules trained by the loop equal those of plain PyTorch, and draws are reproducible."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace

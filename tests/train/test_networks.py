@@ -1,7 +1,5 @@
 """Perceptrons, and their dropout masks."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

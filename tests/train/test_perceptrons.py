@@ -1,7 +1,5 @@
 """A perceptron in training takes the steps of PyTorch, whatever the kind of its inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

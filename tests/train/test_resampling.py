@@ -1,7 +1,5 @@
 """All methods at a train seed see the same sample and bootstraps, whatever else is drawn."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

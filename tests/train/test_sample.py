@@ -1,7 +1,5 @@
 """A method cannot reach a row outside its sample, which it can divide among members and give soft labels."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Networks that the methods of a retraining have in common are trained once, and charged to each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
@@ -26,7 +24,7 @@ OTHERS = ["twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.25", "
 
 
 def problem_of(task: Task = "classification", **recipe: float) -> Problem:
-    return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))  # type: ignore[arg-type]
+    return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))
 
 
 def sample_of(problem: Problem, seed: int = 1) -> Sample:

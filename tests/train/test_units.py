@@ -1,7 +1,5 @@
 """Networks that learn a regression's targets standardised, whatever their unit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

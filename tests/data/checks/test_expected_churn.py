@@ -1,7 +1,5 @@
 """What the health report says of the churn to come is what the published line predicts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Families are checked by molecules and labels: the table of pairs is true, and the TOMLs agree with it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -92,7 +90,6 @@ def test_the_published_pairs_of_some_datasets_are_computed_again():
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_the_published_pairs_are_those_of_all_datasets():
     pytest.importorskip("pymatgen.core")  # some datasets have formulas

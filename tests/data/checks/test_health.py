@@ -1,7 +1,5 @@
 """Faults of a dataset are located by line and agree with RDKit and with published numbers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

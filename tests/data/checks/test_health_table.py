@@ -1,7 +1,5 @@
 """The shipped table of the health of datasets has a line for each, as the examination finds it."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

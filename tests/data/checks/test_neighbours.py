@@ -1,7 +1,5 @@
 """Neighbours of test molecules, compared with set arithmetic on bits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What is known of a table before training agrees with RDKit, scikit-learn, double loops, and the trained k-NN."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -155,7 +155,6 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
     assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(pareto.svg).iter()]
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_equal_results_give_equal_bytes_in_another_process_with_other_settings(figures, tmp_path):
     script = f"""
@@ -433,7 +432,7 @@ def test_triage_curves_are_those_of_a_plain_loop(results):
     assert shares
     assert set(shares.churn) == {2, 3, 5}
     assert shares.seen == {5}
-    classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)  # type: ignore[union-attr]
+    classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
     captured = []
     for i, j in combinations(range(RUNS), 2):
         others = [r for r in range(RUNS) if r not in (i, j)]

@@ -1,7 +1,5 @@
 """Our numbers beside published ones: a made-up paper about made-up results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a comparison with published numbers comes to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path

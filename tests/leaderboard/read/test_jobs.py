@@ -1,7 +1,5 @@
 """Results of pure functions: taken from the cache where it can be trusted, made by other processes where it cannot."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -39,9 +37,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_are_in_order_and_each_is_made_once(
-    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make, workers: int
-) -> None:
+def test_results_are_in_order_and_each_is_made_once(log, monkeypatch, squared, workers):
     monkeypatch.setattr(jobs, "cpu_count", lambda: workers)
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (3, 1, 2, 1)]
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]

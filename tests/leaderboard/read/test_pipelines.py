@@ -1,7 +1,5 @@
 """What a row of the board is made of follows from its key and title."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

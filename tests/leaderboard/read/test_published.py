@@ -1,9 +1,6 @@
 """Results as files: what is written comes back, and what was changed is refused."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +28,7 @@ from leaderboard.write.published import write as write_published
 def results() -> Results:
     cells = []
     for task in ("classification", "regression"):
-        problem = synthetic(task)  # type: ignore[arg-type]
+        problem = synthetic(task)
         plans = [runner.plan(problem, make_method(f"random_forest:trees={n}", task), [1, 2, 3]) for n in (2, 3)]
         cells += [result for _, result in runner.run(plans, jobs=1) if isinstance(result, Cell)]
     return collect(cells)
@@ -158,9 +155,7 @@ def test_a_changed_or_missing_file_is_refused_by_name(results: Results, tmp_path
         ("records", lambda record: record.update(study=7)),
     ],
 )
-def test_a_wrong_field_of_a_manifest_leaves_out_its_cell_by_name_and_no_other(
-    results: Results, tmp_path: Path, part: str, edit: Callable[[dict[str, Any]], object]
-) -> None:
+def test_a_wrong_field_of_a_manifest_leaves_out_its_cell_by_name_and_no_other(results, tmp_path, part, edit):
     record = Record("members", "report", "0" * 16, {"settings": {}})
     write_published(replace(results, records=(record,)), tmp_path / "0", tables=False)
     file = tmp_path / "0" / "manifest.json"
@@ -203,9 +198,7 @@ def test_a_damaged_file_leaves_out_its_cells_by_name_and_no_others(results: Resu
     assert "cell 3 (Random forest, trees=3), cell 4 (Random forest, trees=2) cannot be read" in line
 
 
-def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source(
-    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source(results, tmp_path, capsys):
     write_published(results, tmp_path / "0", tables=False)
     file = tmp_path / "0" / "predictions" / "synthetic_regression-0.parquet"
     file.write_bytes(file.read_bytes()[:-1])
@@ -278,7 +271,6 @@ def _revised(line: str) -> str:
     return json.dumps(content)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_the_suite(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as exit_:
@@ -287,7 +279,6 @@ def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_t
     assert (tmp_path / "RESULTS.md").read_text() == (CHECKOUT / "RESULTS.md").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
     keys = {"dataset": "bace", "method": "erm", "sampling": "paper"}

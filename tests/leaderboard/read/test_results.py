@@ -1,7 +1,5 @@
 """Cells sorted into datasets and entries, and the addresses of methods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

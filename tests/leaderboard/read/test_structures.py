@@ -1,7 +1,5 @@
 """Structures: which may be shipped, and that a file without the data gives the same molecules as the data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The interval of a gate with several runs, against hand calculation and simulations with a known share of flips."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models in MLflow get what their signature says, and what they answer is read as what it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -99,7 +97,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-class Chemprop(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
+class Chemprop(mlflow.pyfunc.PythonModel):
     """A message-passing network of chemprop with random weights, as a user wraps one for MLflow."""
 
     def __init__(self, seed: int) -> None:
@@ -141,7 +139,6 @@ def logged(library: str, seed: int, x: pd.DataFrame, y: np.ndarray) -> tuple[np.
     return predicted
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost", "chemprop"])

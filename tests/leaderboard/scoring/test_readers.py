@@ -1,7 +1,5 @@
 """Tables of predictions as people and libraries write them: read right, or refused with the option that helps."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys
@@ -194,9 +192,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), {}, UserError("beyond 0 to 1")),
     ],
 )
-def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(
-    table: pd.DataFrame, said: dict[str, Any], expected: str | UserError, path: Path
-) -> None:
+def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(table, said, expected, path):
     if isinstance(expected, UserError):
         with pytest.raises(UserError, match=str(expected)):
             read(save(table, path), **said)

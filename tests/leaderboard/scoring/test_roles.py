@@ -1,7 +1,5 @@
 """Invented tables, with names and contents mixed at random: the reader is right or asks."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The score against plain double loops, and its remarks on two runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import combinations

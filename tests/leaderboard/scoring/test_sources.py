@@ -1,7 +1,5 @@
 """Predictions that runs have logged in MLflow, read from a real store as a user's own runs leave them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Updates of any model: flips by chance and by new rows, against counts by hand and a simulation with known truth."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree as xml

@@ -1,7 +1,5 @@
 """Real cells, trained in seconds, and synthetic ones, with the site built from both."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

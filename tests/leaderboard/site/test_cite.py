@@ -1,7 +1,5 @@
 """Pages of published numbers with addresses that never change."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from itertools import islice
@@ -48,9 +46,7 @@ def test_each_link_leads_to_a_page_of_the_site_or_a_place_on_its_own(pages: dict
                 assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in known, link
 
 
-def test_a_page_stays_the_same_on_another_day_and_in_another_build(
-    pages: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_stays_the_same_on_another_day_and_in_another_build(pages, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert dict(islice(cite.files(), 100)).items() <= pages.items()
 

@@ -1,15 +1,12 @@
 """The decision page's data: losses with the right sign and interval."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmark.measure.catalogue import MATCHED_ACCURACY
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import collect
 from leaderboard.site.decide import choices
 
 
@@ -45,9 +42,7 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "mark"), [(8, "†"), (4, "†?"), (0, "")])
-def test_an_average_has_the_mark_of_the_loss_that_it_hides(
-    stubborn: Callable[[int], Results], wrong: int, mark: str
-) -> None:
+def test_an_average_has_the_mark_of_the_loss_that_it_hides(stubborn, wrong, mark):
     average = next(choice for choice in choices(stubborn(wrong)) if choice["key"] == "classification/headline")
     by_title = {method["title"]: method for method in average["methods"]}
     assert by_title["STUBBORN"]["mark"] == mark

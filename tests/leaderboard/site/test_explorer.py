@@ -1,7 +1,5 @@
 """The flip explorer's data: strips and rates against plain loops, and what the search knows."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Names as links, with the look of the figures."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

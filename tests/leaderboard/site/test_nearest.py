@@ -1,7 +1,5 @@
 """What the view of a molecule shows: nearest training rows against a loop, and rows that a study has named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rdkit import Chem, DataStructs

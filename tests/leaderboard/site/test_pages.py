@@ -1,7 +1,5 @@
 """The pages as complete, linked files, and in a real browser as readers use them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -244,9 +242,7 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
 
 
-def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(
-    page: Page, phone: Page, built: Path, pipelines: Path
-) -> None:
+def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone, built, pipelines):
     def top(width: int, height: int) -> int:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
         page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -411,9 +407,7 @@ def pipelines(make_cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of_each_learner(
-    page: Page, pipelines: Path
-) -> None:
+def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of_each_learner(page, pipelines):
     def parts() -> list[str]:
         cells = """return [...document.querySelectorAll("#board tbody tr")].filter((row) => row.checkVisibility())
             .map((row) => [0, 2, 3, 4].map((i) => row.cells[i].querySelector("a") ?? row.cells[i]))
@@ -452,9 +446,7 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
     assert parts() == ["k-NN, Morgan bits, none, default"]
 
 
-def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(
-    page: Page, pipelines: Path
-) -> None:
+def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(page, pipelines):
     page.folder = pipelines
     page.open("index.html")
     page.click("[name=view]")
@@ -636,9 +628,7 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     assert page.texts("#count")[0].startswith(f"{len(forest['ood'].ids)} of ")
 
 
-def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_rows(
-    page: Page, results: Results
-) -> None:
+def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_rows(page, results):
     opened(page)
     page.click(".molecule h2 a")
     page.wait("document.querySelector('.runs') !== null")

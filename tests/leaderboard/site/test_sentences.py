@@ -1,7 +1,5 @@
 """The page on the churn to expect says the range of its figure, which names every point."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

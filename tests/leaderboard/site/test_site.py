@@ -1,7 +1,5 @@
 """The site is written whole or not at all, from every kind of store."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -88,7 +86,6 @@ assert [path.name for path in out.parent.iterdir()] == ["site"], [*out.parent.rg
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_builds_killed_at_random_moments_leave_whole_pages_and_nothing_else(tmp_path: Path) -> None:
     command = [sys.executable, "-c", BUILDS, "20"]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
@@ -168,9 +165,7 @@ def test_the_readers_own_rows_stand_out(make_cell) -> None:
     assert '<span class="tag yours">yours</span>' in own
 
 
-def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(tmp_path, monkeypatch):
     (tmp_path / "thesis.tex").write_text("years of work")
     monkeypatch.setattr("leaderboard.read.stored.read", lambda store: pytest.fail("the store was read"))
     with pytest.raises(UserError, match="is not a leaderboard"):
@@ -214,9 +209,7 @@ def whole(cell, **about: str):
 
 
 @pytest.mark.slow
-def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
-    store: Store, tmp_path: Path, make_cell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(store, tmp_path, make_cell, capsys):
     old = whole(make_cell("d", "erm", 0.1, seeds=(1, 2, 3)))
     store.log(replace(old, key=replace(old.key, code="older")))
     store.log(whole(make_cell("d", "erm", 0.3, seeds=(1, 2, 3))))
@@ -277,9 +270,7 @@ def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -
         read(str(tmp_path))
 
 
-def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_results(
-    make_cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_results(make_cell, tmp_path, monkeypatch):
     out = tmp_path / "a" / "site"
     out.parent.mkdir()
     with pytest.raises(UserError, match=r"leads out of .*: nothing is read or written there"):
@@ -291,9 +282,7 @@ def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_result
 
 
 @pytest.mark.slow
-def test_a_site_with_a_new_cell_is_that_of_a_build_from_scratch(
-    tmp_path: Path, make_cell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_with_a_new_cell_is_that_of_a_build_from_scratch(tmp_path, make_cell, monkeypatch):
     def contents(cells: list[Cell], cache: str) -> dict[Path, bytes]:
         monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / cache))
         out = site.write(collect(cells), tmp_path / "site").parent

@@ -1,7 +1,5 @@
 """The first page's numbers: complete blocks, ranks, and means over datasets with their intervals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

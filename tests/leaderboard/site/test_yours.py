@@ -1,7 +1,5 @@
 """The page that scores the reader's own predictions, in a real browser."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,9 +154,7 @@ def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]
         (lambda text: text.replace("0.25,0.5,m0\n", "0.25,m0\n"), "2 cells where the header has 3"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_with_its_line(
-    yours: Yours, cells: list[Cell], change: Any, message: str
-) -> None:
+def test_a_file_that_cannot_be_meant_is_refused_with_its_line(yours, cells, change, message):
     mine = np.tile([[0.25], [0.5]], 40)
     (said,) = yours.given("D", change(wide(cells[0].predictions["id"], mine)))
     assert message in said

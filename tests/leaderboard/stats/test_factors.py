@@ -1,7 +1,5 @@
 """Shares of variance against statsmodels, and in simulations whose truth is known."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 

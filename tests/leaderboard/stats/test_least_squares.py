@@ -1,7 +1,5 @@
 """Lines and rank correlations agree with libraries, and their intervals cover known truths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """The power of the jackknife's test, against simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

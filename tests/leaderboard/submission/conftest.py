@@ -1,7 +1,5 @@
 """A valid submission: a forest trained with scikit-learn alone, from exported files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

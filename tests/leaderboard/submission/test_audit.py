@@ -1,7 +1,5 @@
 """Cheats built from published predictions, handed in as a submitter does; and the suite's own methods, which pass."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

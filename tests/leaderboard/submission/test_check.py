@@ -1,7 +1,5 @@
 """The rules, each broken once; a valid submission equals the harness exactly."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -54,7 +52,6 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
     assert_same(cell, inside)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent

@@ -3,8 +3,6 @@
 ``FUZZ_ROUNDS=3000 pytest tests/leaderboard/submission/test_fuzz.py`` tries for longer.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import traceback

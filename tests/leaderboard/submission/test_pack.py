@@ -1,7 +1,5 @@
 """From recorded runs to a submission, and from a submission to pages."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -101,7 +99,6 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
         pack(forests, "random-forest-trees-2", "1.0", tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")

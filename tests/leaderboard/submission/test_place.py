@@ -1,7 +1,5 @@
 """The place of a new row, and its comment."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The files allowed in a folder, and hostile files."""
 
-from __future__ import annotations
-
 import os
 import re
 import tracemalloc

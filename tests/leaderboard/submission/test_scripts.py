@@ -1,7 +1,5 @@
 """The shell scripts of the workflows, in a repository of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

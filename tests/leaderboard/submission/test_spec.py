@@ -1,7 +1,5 @@
 """The description of a submission: valid fields, and hostile input for its parser."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

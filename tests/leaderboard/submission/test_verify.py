@@ -1,7 +1,5 @@
 """Rerunning a submitted method from its code."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -33,7 +31,6 @@ needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.troub
 
 @needs_sandbox
 @pytest.mark.long
-@pytest.mark.slow
 def test_what_the_code_gives_again_is_verified(good, write):
     write()
     submission = validate(verify.newest(good.parents[1], "forest"))
@@ -92,7 +89,6 @@ for frame in inspect.stack():
 
 @needs_sandbox
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
     registry.discover()  # what is imported later would be forgotten at the end
     registered = dict(pipeline.registered)
@@ -283,7 +279,6 @@ CHANNELS = {
 
 @needs_sandbox
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_retrainings_that_collude_are_not_verified(good, write, capsys, channel):
     send, receive = CHANNELS[channel]

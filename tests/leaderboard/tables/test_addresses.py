@@ -1,7 +1,5 @@
 """Names of the cells of a table."""
 
-from __future__ import annotations
-
 from leaderboard.tables.addresses import addresses
 from leaderboard.tables.table import MISSING, Table, Value
 

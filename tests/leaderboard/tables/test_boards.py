@@ -41,14 +41,14 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
     delta = row.estimates["delta_churn"]
     assert delta is not None
     assert delta.value == pytest.approx(expected)
-    assert row.estimates["compute"].value == pytest.approx(1.0)  # type: ignore[union-attr]
+    assert row.estimates["compute"].value == pytest.approx(1.0)
 
 
 def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> None:
     (board,) = boards(collect([ERM, CALM]))
     assert [row.method for row in board.rows] == ["calm", "erm"]
     assert board.rows[1].estimates["delta_churn"] is None
-    assert board.rows[0].estimates["compute"].value == 2.5  # type: ignore[union-attr]
+    assert board.rows[0].estimates["compute"].value == 2.5
 
 
 def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
@@ -56,7 +56,7 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
     repeated = cell("erm", noisy(RNG, 0.4))
     (board,) = boards(collect([CALM, ERM, repeated, older]))
     erm = next(row for row in board.rows if row.method == "erm")
-    assert erm.estimates["accuracy"].value == pytest.approx(  # type: ignore[union-attr]
+    assert erm.estimates["accuracy"].value == pytest.approx(
         (ERM.predictions["id"].values.argmax(-1) == ERM.predictions["id"].y).mean()
     )
     assert any("left out" in note and "older data" in note for note in board.notes)
@@ -89,9 +89,7 @@ def losing(rate: float, spread: float) -> Cell:
         (0.0, 0.0, ()),
     ],
 )
-def test_a_loss_of_accuracy_whose_interval_contains_the_limit_is_marked_as_undecided(
-    rate: float, spread: float, expected: tuple[str, ...]
-) -> None:
+def test_a_loss_of_accuracy_whose_interval_contains_the_limit_is_marked_as_undecided(rate, spread, expected):
     (board,) = boards(collect([ERM, losing(rate, spread)]))
     row = next(row for row in board.rows if row.method == "losing")
     assert row.marks == expected
@@ -148,8 +146,8 @@ def test_without_erm_the_board_names_the_command_to_run_it() -> None:
 def test_several_splits_are_averaged() -> None:
     other = cell("erm", noisy(RNG, 0.1), split=7)
     (board,) = boards(collect([ERM, other]))
-    single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
-    assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))  # type: ignore[union-attr]
+    single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]
+    assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))
     assert board.rows[0].splits == (7, 99)
 
 
@@ -177,8 +175,8 @@ def mark(value: object) -> str:
 def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
     (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
     for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
-        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)  # type: ignore[union-attr]
-        assert ours.estimates["churn"].low != theirs.estimates["churn"].low  # type: ignore[union-attr]
+        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)
+        assert ours.estimates["churn"].low != theirs.estimates["churn"].low
     assert "over test examples" in to_table(over_examples).caption
 
 
@@ -215,16 +213,14 @@ def with_code(one: Cell, code: str) -> Cell:
         (CALM.with_facts(modified=False), ERM.with_facts(modified=True), "uncommitted changes in ERM alone"),
     ],
 )
-def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(
-    mine: Cell, theirs: Cell, said: str
-) -> None:
+def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(mine, theirs, said):
     (board,) = boards(collect([mine, theirs]))
     assert {row.method: row.differs for row in board.rows} == {"calm": (said,), "erm": ()}
     table = to_table(board)
     shown = {column.key: cell for column, cell in zip(board.columns, table.rows[0][1:], strict=False)}
     flags = {key for key, cell in shown.items() if isinstance(cell, Value) and "‡" in cell.flags}
     assert flags == {column.key for column in board.columns if column.versus} | {"compute"}
-    assert shown["churn"].mark == "best"  # type: ignore[union-attr]
+    assert shown["churn"].mark == "best"
     assert f"‡ CALM: {said}." in table.notes
     assert any(note.startswith("‡ Other code, library versions or device") for note in table.notes)
 

@@ -1,7 +1,5 @@
 """Lines through made-up families of known truth, and through the published ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache
@@ -72,7 +70,7 @@ def test_a_family_is_one_point_the_mean_of_its_datasets_on_the_scale_of_the_line
     pair = next(point for point in found if point.family == f"f{FAMILIES - 1}")
     churns = []
     for dataset in pair.datasets:
-        classes = dataset.entry("ERM").cells[99].predictions["id"].values.argmax(2)  # type: ignore[union-attr]
+        classes = dataset.entry("ERM").cells[99].predictions["id"].values.argmax(2)
         churns.append(np.mean([(a != b).mean() for i, a in enumerate(classes) for b in classes[:i]]))
     assert len(churns) == 2
     logit = np.mean([np.log(c / (1 - c)) for c in churns])
@@ -151,11 +149,10 @@ def test_the_tables_count_the_families_within_their_interval(world: World):
     )
     found = check(with_method(results, "classification", "ERM"), "ERM", "knn")
     assert found is not None
-    assert row[3].text == f"{found.covered} of {FAMILIES}"  # type: ignore[union-attr]
+    assert row[3].text == f"{found.covered} of {FAMILIES}"
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_the_published_file_is_what_the_published_predictions_give(monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("pymatgen.core")  # some datasets have formulas

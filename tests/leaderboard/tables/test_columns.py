@@ -1,7 +1,5 @@
 """Measures with each kind of interval, and columns against ERM."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Accuracy and churn by group."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

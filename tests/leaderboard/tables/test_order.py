@@ -1,7 +1,5 @@
 """The order of the first page: who has a place, on which retrainings, and which neighbours differ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -428,7 +426,7 @@ def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_group
             for first, second in pairwise(titles)
         ]
         expected = multipletests([stats.wilcoxon(of).pvalue for of in gaps], method="holm")[1]
-        found = resolution_elsewhere(datasets, titles, unit)  # type: ignore[arg-type]
+        found = resolution_elsewhere(datasets, titles, unit)
         assert found.adjusted == pytest.approx(expected.tolist())
         assert found.differences == pytest.approx([np.mean(of) for of in gaps])
     assert resolution_elsewhere(datasets, ["ERM", "ERM"]).adjusted == (1.0,), "equal methods do not differ"
@@ -450,7 +448,6 @@ def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[C
     assert f"difference of mean ranks {critical_difference(7, 3):.2f} at 0.05" in table.notes[1]
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsewhere(make_cell):
     """On each family one method is better by chance, with long tails: what differs there says nothing of others."""

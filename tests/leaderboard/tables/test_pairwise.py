@@ -1,7 +1,5 @@
 """Two methods compared: against scipy, loops and the published numbers."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What comes from the cache is what the cells give, and only that of changed datasets is computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,9 +40,7 @@ def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
         assert influences(ours) == influences(theirs)
 
 
-def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
-    world: Results, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(world, cache, monkeypatch):
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
@@ -57,9 +53,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
 
 
 @pytest.mark.parametrize("change", ["added", "removed", "predictions", "code", "title"])
-def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(
-    world: Results, make_cell, cache: Path, change: str
-) -> None:
+def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(world, make_cell, cache, change):
     cells = cells_of(world)
     prepared(cells)
     before = set(cache.iterdir())

@@ -1,7 +1,5 @@
 """Reports as tables, figures and pages: numbers checked against the boards, and studies left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -86,9 +84,9 @@ def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) 
     assert result.key == "study-members-dataset-d-key"
     assert (result.header, result.notes, result.datasets) == (("Name", "Churn (%)", "Δ"), ("† a note",), ("d",))
     churn, spread = result.rows[0][1:]
-    assert churn.number == pytest.approx(100 * jackknife([CHURN.of_runs(cell.predictions["id"])]).value)  # type: ignore[union-attr]
-    assert churn.flags == "†"  # type: ignore[union-attr]
-    assert spread.text == "+0.50"  # type: ignore[union-attr]
+    assert churn.number == pytest.approx(100 * jackknife([CHURN.of_runs(cell.predictions["id"])]).value)
+    assert churn.flags == "†"
+    assert spread.text == "+0.50"
     assert result.rows[1] == ("two", "–", "–")
 
 

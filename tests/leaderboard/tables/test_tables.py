@@ -1,7 +1,5 @@
 """Every table of made-up results, checked against plain loops over the predictions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 
@@ -25,7 +23,7 @@ def tables(world: Results) -> dict[str, Table]:
 
 def row(table: Table, *heads: str) -> dict[str, Value]:
     (cells,) = [row for row in table.rows if row[: len(heads)] == heads]
-    return dict(zip(table.header, cells, strict=True))  # type: ignore[arg-type]
+    return dict(zip(table.header, cells, strict=True))
 
 
 def churn(values: np.ndarray) -> float:
@@ -34,8 +32,8 @@ def churn(values: np.ndarray) -> float:
 
 
 def of(world: Results, dataset: str, title: str) -> list[np.ndarray]:
-    entry = world.dataset(dataset).entry(title)  # type: ignore[union-attr]
-    return [cell.predictions["id"].values for cell in entry.cells.values()]  # type: ignore[union-attr]
+    entry = world.dataset(dataset).entry(title)
+    return [cell.predictions["id"].values for cell in entry.cells.values()]
 
 
 def test_every_table_is_made_where_there_are_data(tables):

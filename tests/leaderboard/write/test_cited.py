@@ -1,7 +1,5 @@
 """Addresses of published numbers: they lead to the numbers, and neither changes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path
@@ -62,9 +60,7 @@ def test_a_table_read_from_its_file_is_written_to_the_same_bytes(tables: dict[st
         ),
     ],
 )
-def test_an_address_leads_to_its_number_today_as_ever(
-    address: str, file: str, row: dict[str, str], column: str
-) -> None:
+def test_an_address_leads_to_its_number_today_as_ever(address, file, row, column):
     """These addresses are spelled out because they may be in print: a change of how they are made would break them."""
     frozen, cell = cited.find(address)
     data = pd.read_csv(cited.PUBLISHED.parent / "0.1.0" / "tables" / file)

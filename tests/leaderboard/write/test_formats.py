@@ -1,7 +1,5 @@
 """One table as HTML, LaTeX, CSV, JSON and Markdown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

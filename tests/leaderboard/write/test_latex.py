@@ -1,7 +1,5 @@
 """Tables as LaTeX: complete, within the page and readable."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Predictions as tidy tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -42,9 +40,7 @@ def test_the_churn_of_each_method_follows_from_its_tidy_rows(world: Results, tmp
     assert rows["y"].to_numpy() == pytest.approx(p.y, abs=1e-6)
 
 
-def test_more_than_two_classes_have_a_row_each_a_sampling_its_own_folder_and_a_name_its_comma(
-    make_cell, tmp_path: Path
-):
+def test_more_than_two_classes_have_a_row_each_a_sampling_its_own_folder_and_a_name_its_comma(make_cell, tmp_path):
     values = np.random.default_rng(0).dirichlet((1, 1, 1), size=(2, 5))
     cell = make_cell("erm", values, y=np.arange(5) % 3, title='Forest, "deep"')
     tidy.write(collect([cell, replace(cell, key=replace(cell.key, sampling="halves"))]), tmp_path)

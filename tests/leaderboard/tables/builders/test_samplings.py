@@ -1,7 +1,5 @@
 """The table that compares samplings: answers that follow from the intervals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The scorecard: each number is a mean over families of a measure of the predictions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Intervals of triage, against leaving runs out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
