@@ -22,7 +22,7 @@ from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
-from leaderboard.tables.builders.factors import analysed, grid
+from leaderboard.tables.builders.factors import grid
 from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
@@ -140,8 +140,8 @@ def of_results(
     for task in TASKS:
         if against := panels(results, task):
             yield Drawing(churn_against, (task, against), terms[task])
-        if (whole := grid(results, "runs", task)) and (shares := analysed(whole.varied())):
-            yield Drawing(factors.draw, (task, shares), terms[task])
+        if (whole := grid(results, "runs", task)) and whole.varied.shares:
+            yield Drawing(factors.draw, (task, whole.varied.shares), terms[task])
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield of_classes(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

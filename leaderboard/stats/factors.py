@@ -69,12 +69,12 @@ def _divided(parts: Mapping[Term, np.ndarray], total: np.ndarray) -> dict[Term, 
 def _space(factors: Mapping[str, Sequence[str]], terms: Collection[Term]) -> np.ndarray:
     """Return an orthonormal basis (P, rank) of the functions of the levels of ``terms``, the constant among them."""
     n = len(next(iter(factors.values())))
-    columns = [np.ones((n, 1))]
+    alike = np.ones((n, n))  # in how many terms two pipelines are in the same cell
     for term in terms:
         _, cells = np.unique([factors[name] for name in term], axis=1, return_inverse=True)
-        columns.append(np.eye(cells.max() + 1)[cells.ravel()])
-    u, s, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
-    return np.asarray(u[:, s > 1e-9 * s[0]])
+        alike += np.equal.outer(cells.ravel(), cells.ravel())
+    sizes, directions = np.linalg.eigh(alike)
+    return np.asarray(directions[:, sizes > 1e-9 * sizes[-1]])
 
 
 def _variances(basis: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ open.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ PLAIN = "none"
 WORDS = {FAMILY: "family of datasets", REST: "more than two together, and chance"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grid:
     """P pipelines that are complete on a set of datasets of F families, ERM (number ``erm``) among them.
 
@@ -55,8 +55,9 @@ class Grid:
         arrays = self.churn[kept], self.quality[kept]
         return Grid(self.task, self.datasets, titles, parts, kept.index(self.erm), *arrays, self.incomplete)
 
+    @cached_property
     def varied(self) -> "Grid":
-        """Return the grid without settings tried on one kind of features alone, of which one is to be transferred."""
+        """The grid without settings tried on one kind of features alone, of which one is to be transferred."""
         tried = Counter(setting for setting, _ in {((p.learner, p.tuning), p.features) for p in self.parts})
         rules = {"default", *TITLES.values()}
         return self.only([i for i, p in enumerate(self.parts) if p.tuning in rules or tried[p.learner, p.tuning] > 1])
@@ -68,12 +69,20 @@ class Grid:
         beside = {features for learner, features in read if kinds[learner] > 1}
         return sorted({features for _, features in read} - beside - {self.parts[self.erm].features})
 
+    @cached_property
     def factors(self) -> dict[str, list[str]]:
-        """Return the levels of each part of a pipeline that can be told apart from the others."""
+        """The levels of each part of a pipeline that can be told apart from the others."""
         usual, nested = self.parts[self.erm].features, self.nested()
         parts = [of._replace(features=usual) if of.features in nested else of for of in self.parts]
         levels = {name: [getattr(of, name) for of in parts] for name in Parts._fields}
         return {name: levels[name] for name in told_apart(levels)}
+
+    @cached_property
+    def shares(self) -> dict[str, dict[Term, Estimate]]:
+        """The shares of the variance of churn, of its difference from ERM, and of quality, by term; maybe of none."""
+        churn, factors = ORDER[self.task].name, self.factors
+        values = {churn: self.churn, f"Δ {churn}": self.churn - self.churn[self.erm], _quality(self.task): self.quality}
+        return {name: shares(factors, each) for name, each in values.items()} if factors else {}
 
 
 @lru_cache(maxsize=8)
@@ -113,13 +122,6 @@ def _parts(datasets: Sequence[Dataset], title: str) -> Parts:
     return Counter(map(parts_of, cells)).most_common(1)[0][0]
 
 
-def analysed(of: Grid) -> dict[str, dict[Term, Estimate]]:
-    """Return the shares of the variance of churn, of its difference from ERM, and of quality, by term."""
-    churn, factors = ORDER[of.task].name, of.factors()
-    values = {churn: of.churn, f"Δ {churn}": of.churn - of.churn[of.erm], _quality(of.task): of.quality}
-    return {name: shares(factors, each) for name, each in values.items()} if factors else {}
-
-
 def _quality(task: Task) -> str:
     return KEPT[task].name if task == "classification" else f"{KEPT[task].name} / ERM's"
 
@@ -135,7 +137,7 @@ def variances(task: Task) -> TableBuilder:
 
     def build(results: Results, kind: IntervalKind) -> Body | None:
         whole = grid(results, kind, task)
-        if whole is None or not (of := analysed(whole.varied())):
+        if whole is None or not (of := whole.varied.shares):
             return None
         rows: list[tuple[TableCell, ...]] = [
             (named(term), *(Value.of(each[term], 100, most=1) for each in of.values()))
@@ -149,8 +151,8 @@ def variances(task: Task) -> TableBuilder:
 
 def _limits(whole: Grid) -> Iterator[str]:
     """Say what the analysis is of, and what it cannot tell."""
-    some = whole.varied()
-    factors = some.factors()
+    some = whole.varied
+    factors = some.factors
     counts = listed([f"{len(set(levels))} kinds of {name}" for name, levels in factors.items()])
     families = some.churn.shape[1]
     yield f"{len(some.parts)} pipelines on {len(some.datasets)} datasets of {families} families, with {counts}."
@@ -260,7 +262,7 @@ def remedies(task: Task) -> TableBuilder:
 def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
     """Yield the findings of a task in sentences; none with too few families or pipelines."""
     whole = grid(results, kind, task)
-    for name, terms in analysed(whole.varied()).items() if whole else ():
+    for name, terms in whole.varied.shares.items() if whole else ():
         alone = sorted((e.value, term) for term, e in terms.items() if len(term) == 1 and term != (REST,))
         told = [f"{_percent(terms[term])} with the {WORDS.get(*term, *term)}" for _, term in reversed(alone)]
         for words, pairs in (

@@ -156,7 +156,7 @@ def test_the_answer_names_the_remedies_that_still_help_and_stands_on_a_page_with
     )
     best = "1 churn less than the best plain pipeline of the same learner, at kept accuracy: "
     assert f"{best}Bagging K=5 · Perceptron, epochs=5 · MiniMol (−" in lines[-1]
-    shares = factors.analysed(factors.grid(results, "runs", "classification").varied())
+    shares = factors.grid(results, "runs", "classification").varied.shares
     figure = draw(Drawing(of_factors, ("classification", shares)))
     assert f"of matched churn: Learner {100 * shares['matched churn']['learner',].value:.0f} %; Features " in figure.alt
     shown = Site(results, results, "runs", {}, figures=[figure])
