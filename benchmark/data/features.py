@@ -198,7 +198,8 @@ def _shared(kind: str, smiles: Sequence[str]) -> np.ndarray:
     texts = dict(zip(keys, smiles, strict=True))
     values: dict[str, np.ndarray] = {}
     for start in {key[:2] for key in keys}:
-        values |= _stored(kind, start)
+        stored = _stored(kind, start)
+        values |= {key: stored[key].copy() for key in texts.keys() & stored.keys()}  # a view would keep all others
     missing = sorted(texts.keys() - values.keys())
     tasks = [(kind, start, {key: texts[key] for key in of}) for start, of in groupby(missing, itemgetter(slice(2)))]
     many, console = len(missing) >= PARALLEL, Console(stderr=True)
