@@ -208,7 +208,7 @@ def run(
     for line in driver.warnings(cells):
         say(line)
     own = [cell for cell in cells if cell.base.about.group == "own"]
-    for line in dict.fromkeys(_undecided(c.base, c.key.sampling, len(c.key.seeds)) for c in own):
+    for line in filter(None, dict.fromkeys(_undecided(c.base, c.key.sampling, len(c.key.seeds)) for c in own)):
         say(line)
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client:
