@@ -9,7 +9,7 @@ function plain(cell) {
 }
 
 /** Return the title, head and rows of what is shown of a table: texts, the exact numbers, and what is numeric. */
-function viewOf(table) {
+function shownOf(table) {
   const cells = (row) => [...row.cells].filter((cell) => !cell.hidden);
   const top = table.tHead.rows.length > 1 ? [...table.tHead.rows[0].cells].flatMap((c) => Array(c.colSpan).fill(plain(c))) : [];
   const head = headers(table).map((th, i) => [th, [top[i], plain(th)].filter(Boolean).join(": ")]).filter(([th]) => !th.hidden);
@@ -88,7 +88,7 @@ function copying(table) {
     const button = make("button", { type: "button" }, name);
     button.addEventListener("click", async () => {
       const area = make("textarea", { readonly: "", rows: "8", "aria-label": `This view as ${name}`, spellcheck: "false" });
-      area.value = write(viewOf(table()));
+      area.value = write(shownOf(table()));
       bar.nextElementSibling?.matches("textarea.copied") && bar.nextElementSibling.remove();
       area.className = "copied";
       bar.after(area);
