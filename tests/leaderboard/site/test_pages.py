@@ -19,7 +19,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import example_flips, scorecard
 from benchmark.store.cell import Submission
 from benchmark.types import TASKS
@@ -386,7 +385,7 @@ PIPELINES = {
 
 
 @pytest.fixture(scope="session")
-def pipelines(make_cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pipelines(make_cell, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A first page of pipelines, of which one lacks a dataset."""
     cells = []
     y = np.arange(80) % 2
@@ -400,7 +399,7 @@ def pipelines(make_cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 facts = made.facts.dataset.model_copy(update={"features": ("morgan:2048:2",)})
                 cells.append(replace(made.with_facts(dataset=facts), key=key, title=title))
     results, folder = collect(cells), tmp_path_factory.mktemp("pipelines")
-    shutil.copytree(CHECKOUT / "leaderboard" / "static", folder / "static")
+    shutil.copytree(built / "static", folder / "static")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(published, "listed_methods", frozenset)  # otherwise they are the reader's own, which always show
         (folder / "index.html").write_text(str(dict(Site(results, results, "runs", {}).overall())["index.html"]))
