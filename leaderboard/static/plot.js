@@ -142,7 +142,7 @@ function draw(table, rows, picked, pick) {
   const toggle = (p) => pick(picked.includes(p.slug) ? picked.filter((slug) => slug !== p.slug) : [...picked, p.slug].slice(-2));
   const hidden = rows.length - points.length;
   canvas.setAttribute("aria-label", `${points.length} of the table's rows by ${xTitle} and ${yTitle}. Arrow keys go from one to the next, Enter keeps one.`);
-  $("#plot-note").textContent = `Line: no other row is better in both. Hollow: no place, for a loss of accuracy or another reason.${hidden ? ` ${hidden} without both numbers ${hidden > 1 ? "are" : "is"} left out.` : ""}`;
+  $("#plot-note").textContent = `${front.length > 1 ? "Line: no other row is better in both. " : ""}Hollow: no place, for a loss of accuracy or another reason.${hidden ? ` ${hidden} without both numbers ${hidden > 1 ? "are" : "is"} left out.` : ""}`;
 
   const kind = (key, look) => {
     const seen = new Map();
