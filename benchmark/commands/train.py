@@ -391,8 +391,6 @@ def plan(
     offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, the command that trains each, and what they will cost."""
-    from joblib import cpu_count
-
     from benchmark.store import opening
 
     _refuse_beside_grids(context, grids, block)
@@ -420,6 +418,8 @@ def plan(
             say(f"         {cell.command}")
             missing.append(cell)
     if missing:
+        from joblib import cpu_count
+
         _show_costs(missing, jobs or cpu_count())
 
 
