@@ -69,8 +69,8 @@ def _own_grids(grid: Grid) -> list[Grid]:
     names = [name for name in options.OWN_METHODS if rows <= MANY_ROWS or name not in options.PAIRWISE]
     if rows > MANY_ROWS:
         say(f"{', '.join(options.PAIRWISE)} are left out, as they compare all pairs of {rows:,} rows (--method)")
-    problems = [load_problem(name, grid.canonical_seeds[0]) for name in grid.datasets]
-    if all(_undecided(problem, grid.sampling, len(grid.seeds)) for problem in problems):
+    problems = {name: load_problem(name, grid.canonical_seeds[0]) for name in grid.datasets}
+    if all(_undecided(*item, grid.sampling, len(grid.seeds)) for item in problems.items()):
         say("methods that choose their settings are left out, as they take most of the time and decide nothing")
         return [grid._replace(methods=names)]
     if rows <= options.TUNED_ROWS and not grid.tune:
@@ -84,13 +84,13 @@ def _own_grids(grid: Grid) -> list[Grid]:
     return [grid._replace(methods=list(dict.fromkeys([*names, *options.OWN_TUNED])))]
 
 
-def _undecided(problem: Problem, sampling: Sampling, retrainings: int) -> str:
+def _undecided(dataset: str, problem: Problem, sampling: Sampling, retrainings: int) -> str:
     """Return a line if no method can be recommended on a user's own dataset, whatever is trained; otherwise none."""
     from benchmark.data.spec import load_spec
     from benchmark.measure.deciding import lacking
 
     rows = len(problem.train) + sum(map(len, problem.evals.values()))
-    y, names = problem.evals["id"].y, load_spec(problem.name).class_names
+    y, names = problem.evals["id"].y, load_spec(dataset).class_names
     missing = lacking(y, names, rows, retrainings, sampling)
     return f"{problem.name}: cannot decide yet, whatever is trained: {missing}" if missing else ""
 
@@ -208,7 +208,8 @@ def run(
     for line in driver.warnings(cells):
         say(line)
     own = [cell for cell in cells if cell.base.about.group == "own"]
-    for line in filter(None, dict.fromkeys(_undecided(c.base, c.key.sampling, len(c.key.seeds)) for c in own)):
+    lines = dict.fromkeys(_undecided(c.dataset, c.base, c.key.sampling, len(c.key.seeds)) for c in own)
+    for line in filter(None, lines):
         say(line)
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client:

@@ -74,7 +74,8 @@ def test_gradnorm_weighs_the_pull_by_norms_of_gradients_that_are_written_out_by_
 def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_agree(task, apart_by, monkeypatch):
     problem = problem_of(task)
     monkeypatch.setattr(NetworkLearner, "train", lambda self, sample, rows, loss: loss)
-    loss = make_method("gradnorm", task).fit(sample_of(problem, 1))
+    method = make_method("gradnorm", task)
+    loss = method.remedy.fit(sample_of(problem, 1), method.learner)
     one = torch.randn(1, 2, 5, problem.n_outputs, generator=torch.Generator().manual_seed(0)) * apart_by
     outputs = torch.cat([one, -one]).requires_grad_()  # (K, K, B, C)
     fit = outputs.diagonal(dim1=0, dim2=1).sum(dim=(0, 1))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,8 +31,8 @@ def sample_of(problem: Problem, seed: int) -> Sample:
 @pytest.fixture
 def trained(problem: Problem, retrained, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Sequence[Sample]]:
     """The sample that the network of each retraining is trained on, by the method's name."""
-    monkeypatch.setattr(NetworkLearner, "fit", lambda self, sample: sample)
-    return lambda text: retrained(problem, text, SEEDS).models
+    monkeypatch.setattr(NetworkLearner, "fit", lambda self, sample: SimpleNamespace(sample=sample, predict=None))
+    return lambda text: [model.sample for model in retrained(problem, text, SEEDS).models]
 
 
 def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarray:

@@ -9,6 +9,7 @@ import pytest
 from leaderboard.read.published import PUBLISHED
 from leaderboard.read.results import Results
 from leaderboard.site import cite
+from leaderboard.site.pages import STATIC
 from leaderboard.write import cited
 
 
@@ -33,8 +34,9 @@ def test_the_index_leads_to_each_table(pages: dict[str, str]) -> None:
 
 
 def test_each_link_leads_to_a_page_of_the_site_or_a_place_on_its_own(pages: dict[str, str]) -> None:
-    names = ("index", "compare", "expect", "tables", "definitions")
-    known = {*pages, *(f"{name}.html" for name in names), "citation.bib", "static/site.css", "static/site.js"}
+    names = ("index", "compare", "factors", "molecules", "expect", "tables", "definitions", "yours")
+    known = {*pages, *(f"{name}.html" for name in names), "citation.bib", "static/latex.js"}
+    known |= {f"static/{name}" for name in STATIC}
     for path in ("cite/index.html", "cite/0.1.0/halves/places.html", "cite/0.1.0/halves/datasets/bace-id.html"):
         for link in re.findall(r' (?:href|src)="([^"]+)"', pages[path]):
             target, _, place = link.partition("#")
