@@ -224,7 +224,7 @@ def _stored(kind: str, start: str) -> dict[str, np.ndarray]:
 
 
 def _shard(kind: str, start: str) -> Path:
-    recipe = [REVISIONS[kind], rdBase.rdkitVersion, cache.program("benchmark.data")]
+    recipe = [REVISIONS[kind], rdBase.rdkitVersion]
     return cache.cache_folder() / "made" / cache.named(kind, recipe, f".{start}")
 
 
