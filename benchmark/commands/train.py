@@ -250,7 +250,9 @@ def _refuse_beside_grids(context: typer.Context, path: Path | None, block: str) 
     for option in context.command.params if path else ():
         source = context.get_parameter_source(str(option.name))
         if source and source.name != "DEFAULT" and option.name not in ("grids", "block", "jobs", "device", "offline"):
-            raise UserError(f"{option.opts[0]} has no effect with --grids {path}, whose blocks say what is trained")
+            raise UserError(
+                f"{option.opts[0]} has no effect with --grids, as the blocks of {path} say it: leave it out"
+            )
 
 
 def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:

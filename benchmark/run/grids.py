@@ -79,7 +79,10 @@ def read(path: Path, only: str = "") -> Grids:
 
 
 def _published(folder: Path) -> frozenset[str]:
-    """Return the digests of the cells in a folder of published results, which may not exist yet."""
+    """Return the digests of the cells in a folder of published results, which may not exist yet. Raises UserError."""
     path = folder / "manifest.json"
-    heads = json.loads(path.read_bytes())["cells"] if path.is_file() else []
-    return frozenset(decode_key(head["key"]).digest for head in heads)
+    try:
+        heads = json.loads(path.read_bytes())["cells"] if path.is_file() else []
+        return frozenset(decode_key(head["key"]).digest for head in heads)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as published results: {error}: restore the file") from error

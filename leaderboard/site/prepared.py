@@ -2,6 +2,7 @@
 
 import tarfile
 from collections.abc import Callable
+from importlib.resources import files as resources
 from pathlib import Path
 
 from benchmark.errors import UserError
@@ -10,6 +11,7 @@ from benchmark.store.staging import replacing
 from leaderboard import site
 from leaderboard.read import published
 
+PACKAGE = Path(str(resources("leaderboard")))
 ARCHIVE = published.PUBLISHED.parent / "board.tar.xz"
 """The site that a release is packed with; a checkout has none, and builds it."""
 
@@ -23,7 +25,11 @@ def ready(report: Callable[[str], None]) -> Path:
     sources = [path for path in (ARCHIVE, published.PUBLISHED / "manifest.json") if path.is_file()]
     if not sources:
         raise UserError(f"{published.PUBLISHED}: no published results came with this version")
-    made_of = hash_of(sources[:1]) if sources[0] == ARCHIVE else hash_of(sources) + program("leaderboard", "benchmark")
+    if sources[0] == ARCHIVE:
+        made_of = hash_of([ARCHIVE])
+    else:
+        pages = [path for name in ("static", "templates") for path in sorted((PACKAGE / name).iterdir())]
+        made_of = hash_of([*sources, *pages]) + program("leaderboard", "benchmark")
     mark = folder / ".made-of"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != made_of:
         if sources[0] == ARCHIVE:

@@ -1,13 +1,13 @@
 """The tables of the leaderboard, each one entry of ``TABLES``."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
-from benchmark.types import TASKS
+from benchmark.types import TASKS, Task
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders import (
     churn_to_expect,
@@ -70,66 +70,71 @@ SCORECARDS = [
     for (task, part), words in scorecard.PARTS.items()
     for over in ("headline datasets" if task == "classification" else "regressions",)
 ]
-EXPECTED = [
-    TableEntry(f"expected-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
-    for task in TASKS
-    for key, title, caption, builder in (
-        (
-            "readings",
-            "Churn to expect from a k-NN's",
-            "Retrain a k-NN (five neighbours by Tanimoto similarity, or by distance where rows are not molecules) on "
-            "the two halves of the training rows and measure its churn; the table says what churn to expect of larger "
-            "models, with 95 % prediction intervals for a new family of datasets.",
-            churn_to_expect.readings,
-        ),
-        (
-            "check",
-            "Churn predicted before training",
-            "Each family of datasets is predicted from the others, from three sources: their mean alone; what the "
-            "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
-            "distance of the prediction from the churn measured, with the difference from that of the mean and its "
-            "95 % interval over families.",
-            churn_to_expect.checks,
-        ),
-        (
-            "correlations",
-            "What goes with churn",
-            "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
-            "2000), not adjusted for the number of properties. All but the last are known before training.",
-            churn_to_expect.correlations,
-        ),
-    )
-]
-FACTORS = [
-    TableEntry(f"factors-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
-    for task in TASKS
-    for key, title, caption, builder in (
-        (
-            "variances",
-            "What goes with each part of a pipeline",
-            "Share of the variance over pipelines and families of datasets, with 95 % intervals over families "
-            "(jackknife): an analysis of variance, averaged over all orders in which parts come before pairs of parts "
-            "(Lindeman, Merenda and Gold 1980). Estimates are without bias, so that a share of nothing can come out "
-            "below 0.",
-            factors.variances,
-        ),
-        (
-            "effects",
-            "One part changed",
-            "Mean difference between pipelines with a part (level) and those that have ERM's in its place and are "
-            "otherwise the same, with 95 % intervals over families.",
-            factors.effects,
-        ),
-        (
-            "remedies",
-            "What a remedy adds",
-            "Difference from the same pipeline without the remedy, and from the best plain pipeline of its learner, "
-            "whose features and settings the other families choose: the least churn at nearly the best accuracy. 95 % "
-            "intervals over families.",
-            factors.remedies,
-        ),
-    )
-]
+
+
+def by_task(start: str, *parts: tuple[str, str, str, Callable[[Task], TableBuilder]]) -> list[TableEntry]:
+    """Return the tables of each task: of each part its key, title, caption and what returns its builder."""
+    return [
+        TableEntry(f"{start}-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
+        for task in TASKS
+        for key, title, caption, builder in parts
+    ]
+
+
+EXPECTED = by_task(
+    "expected",
+    (
+        "readings",
+        "Churn to expect from a k-NN's",
+        "Retrain a k-NN (five neighbours by Tanimoto similarity, or by distance where rows are not molecules) on "
+        "the two halves of the training rows and measure its churn; the table says what churn to expect of larger "
+        "models, with 95 % prediction intervals for a new family of datasets.",
+        churn_to_expect.readings,
+    ),
+    (
+        "check",
+        "Churn predicted before training",
+        "Each family of datasets is predicted from the others, from three sources: their mean alone; what the "
+        "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
+        "distance of the prediction from the churn measured, with the difference from that of the mean and its "
+        "95 % interval over families.",
+        churn_to_expect.checks,
+    ),
+    (
+        "correlations",
+        "What goes with churn",
+        "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
+        "2000), not adjusted for the number of properties. All but the last are known before training.",
+        churn_to_expect.correlations,
+    ),
+)
+FACTORS = by_task(
+    "factors",
+    (
+        "variances",
+        "What goes with each part of a pipeline",
+        "Share of the variance over pipelines and families of datasets, with 95 % intervals over families "
+        "(jackknife): an analysis of variance, averaged over all orders in which parts come before pairs of parts "
+        "(Lindeman, Merenda and Gold 1980). Estimates are without bias, so that a share of nothing can come out "
+        "below 0.",
+        factors.variances,
+    ),
+    (
+        "effects",
+        "One part changed",
+        "Mean difference between pipelines with a part (level) and those that have ERM's in its place and are "
+        "otherwise the same, with 95 % intervals over families.",
+        factors.effects,
+    ),
+    (
+        "remedies",
+        "What a remedy adds",
+        "Difference from the same pipeline without the remedy, and from the best plain pipeline of its learner, "
+        "whose features and settings the other families choose: the least churn at nearly the best accuracy. 95 % "
+        "intervals over families.",
+        factors.remedies,
+    ),
+)
 TABLES = (
     TableEntry(
         "places",

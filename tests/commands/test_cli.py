@@ -203,7 +203,10 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--grids", "g.toml", "--canonical-seed", "7"), "--canonical-seed has no effect with --grids g.toml"),
+        (
+            ("--grids", "g.toml", "--canonical-seed", "7"),
+            "--canonical-seed has no effect with --grids, as the blocks of g.toml",
+        ),
         (("--grids", "g.toml", "--set", "lam=3"), "--set has no effect with --grids"),
         (("--block", "bits"), "--block bits: give the file"),
     ],

@@ -1,15 +1,20 @@
 """Files of grids."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from benchmark.commands import train
 from benchmark.data.spec import as_written
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
 from benchmark.registry import make_method
+from benchmark.run.driver import plan_grid
 from benchmark.run.grids import read
 from benchmark.store.cell import Grid
+from benchmark.store.tracking import Store
 
 
 def written(folder: Path, text: str) -> Path:
@@ -78,3 +83,21 @@ def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> Non
     ((grid,),) = read(written(tmp_path, text)).blocks[0].grids()
     assert grid.methods[:2] == ["mlp:epochs=3", "mlp:epochs=5"]
     assert grid.methods[-5:] == ["mlp", "twin:lam=10.0", "twin", "twin:lam=1.0", "twin:lam=0.3"]
+
+
+@pytest.mark.slow
+def test_published_cells_are_not_trained_again_and_others_are(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    text = 'published = "done"\n[[block]]\nname = "a"\nmethod = "knn,linear"\ndataset = "b3db_measured"\nseeds = "2"'
+    path = written(tmp_path, text)
+    (grid,) = next(read(path).blocks[0].grids())
+    first, second = plan_grid(grid, {})
+    (tmp_path / "done").mkdir()
+    manifest = tmp_path / "done" / "manifest.json"
+    manifest.write_text(json.dumps({"cells": [{"key": asdict(first.key)}]}))
+    assert read(path).published == {first.key.digest}
+    assert train._run_grids(path, "", 1, "cpu") == 0
+    assert {cell.key.digest for cell in Store().cells()} == {second.key.digest}
+    manifest.write_text('{"cells": [{}]}')
+    with pytest.raises(UserError, match=r"done/manifest.json: cannot be read as published results"):
+        read(path)
