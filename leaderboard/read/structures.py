@@ -1,4 +1,4 @@
-"""SMILES and labels of all molecules of a dataset: from local data, otherwise from a file shipped with the suite.
+"""SMILES and labels of all molecules of a dataset: from a file shipped with the suite, otherwise from local data.
 
 ``structures.parquet`` in the published folder has the columns ``dataset``, ``smiles`` and ``y``: the used rows of every
 dataset whose licence allows it, in the order of the raw file. It needs no hash of its own: the ids of examples are
@@ -8,7 +8,7 @@ hashes of their SMILES, and labels have a fingerprint in every cell, so that bot
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +58,7 @@ def withheld(licence: str) -> str:
 
 
 def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
-    """Return the molecules of a dataset, from local data or from the file in ``folder``.
+    """Return the molecules of a dataset, from the file in ``folder`` or from local data.
 
     Nothing is downloaded. None without molecules, and if the data are neither here nor shipped, or not those of the
     results.
@@ -70,10 +70,8 @@ def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
         return None
     if not spec.smiles:
         return None
-    if (here := local(spec)) is not None:
-        return here
     there = shipped(folder).get(base)
-    return there if there is not None and _matches(there, dataset) else None
+    return there if there is not None and _matches(there, dataset) else local(spec)
 
 
 def of_tests(dataset: Dataset) -> dict[str, str]:
@@ -84,6 +82,7 @@ def of_tests(dataset: Dataset) -> dict[str, str]:
     return {i: smiles for i, smiles in zip(known.ids.tolist(), known.smiles.tolist(), strict=True) if i in tests}
 
 
+@lru_cache(maxsize=128)
 def local(spec: DatasetSpec) -> Molecules | None:
     """Return the molecules of a dataset whose raw file is on this machine and unaltered, otherwise None."""
     from benchmark.data.downloads import locate, verified

@@ -16,6 +16,7 @@ from benchmark.store.cell import Cell
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import explorer
+from leaderboard.tables import power
 from leaderboard.tables.boards import SUSPICIONS, board
 from leaderboard.tables.columns import versus
 from leaderboard.tables.influences import influences
@@ -46,6 +47,7 @@ def content(results: Results) -> dict[str, Any]:
                 "left": _left_out(results, dataset.name, number),
                 "tests": [name for name, test, _ in explorer.shards(dataset) if test == "id"],
                 "positives": _positives(dataset),
+                "least": power.typical(dataset),
             }
             for dataset in results.datasets
         ],

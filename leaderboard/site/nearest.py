@@ -1,8 +1,7 @@
 """The data of the view of one molecule: its nearest training rows, and those that its flips depend on."""
 
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,8 @@ def content(
 
     near: list[list[tuple[int, float]]] = []
     if molecules is not None and len(pool := molecules.pool(dataset, split)):
-        tests = molecules.smiles[[molecules.rows[i] for i in ids]]
-        order, values = nearest(molecules.smiles[pool], tests)
+        (found,) = made(_jobs(dataset, split, molecules))
+        order, values = (np.array(part[evalset]) for part in json.loads(found))
         for rows, similar in zip(molecules.ids[pool][order].tolist(), values.tolist(), strict=True):
             near.append([(place(row), value) for row, value in zip(rows, similar, strict=True)])
     influential = []
@@ -57,24 +56,37 @@ def content(
     return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "influential": influential}
 
 
-def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` (N,) to each of ``tests`` (T,), the most
-    similar first, and their similarities (T, K). They are cached, since a large dataset takes seconds.
-    """
+def search(datasets: Iterable[tuple[Dataset, Molecules | None]]) -> None:
+    """Search the nearest rows of all test molecules at once, for ``content`` to find in the cache."""
+    known = ((dataset, molecules) for dataset, molecules in datasets if molecules is not None)
+    for _ in made(
+        job for dataset, molecules in known for split in dataset.splits for job in _jobs(dataset, split, molecules)
+    ):
+        pass
+
+
+def _jobs(dataset: Dataset, split: int, molecules: Molecules) -> Iterator[Job]:
+    """Yield the search for the test molecules of a split, if its training rows are known."""
     from rdkit import rdBase  # what reads results starts without it
 
-    texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
-    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".json")
-    (content,) = made([Job(name, _nearest, (rows, tests))])
-    order, values = map(np.array, json.loads(content))
-    return order, values
+    if not len(pool := molecules.pool(dataset, split)):
+        return
+    cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
+    tests = {name: [molecules.rows[i] for i in p.ids.tolist()] for name, p in cell.predictions.items()}
+    given = molecules.smiles[pool].tolist(), {name: molecules.smiles[rows].tolist() for name, rows in tests.items()}
+    yield Job(
+        named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, given], ".json"), _nearest, given
+    )
 
 
-def _nearest(rows: np.ndarray, tests: np.ndarray) -> bytes:
-    similarity = similarities(tests.tolist(), rows.tolist())
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEAREST]
-    values = np.take_along_axis(similarity, order, axis=1).round(2)
-    return json.dumps([order.tolist(), values.tolist()]).encode()
+def _nearest(rows: Sequence[str], tests: Mapping[str, Sequence[str]]) -> bytes:
+    """Return for each test set the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` to each of its molecules,
+    the most similar first, and their similarities (T, K)."""
+    every = similarities([smiles for part in tests.values() for smiles in part], rows)
+    parts = dict(zip(tests, np.split(every, np.cumsum([len(part) for part in tests.values()])[:-1]), strict=True))
+    order = {name: np.argsort(-part, axis=1, kind="stable")[:, :NEAREST] for name, part in parts.items()}
+    values = {name: np.take_along_axis(part, order[name], axis=1).round(2).tolist() for name, part in parts.items()}
+    return json.dumps([{name: part.tolist() for name, part in order.items()}, values]).encode()
 
 
 def _similarity(molecules: Molecules | None, test: str, row: str) -> float | None:

@@ -28,7 +28,7 @@ from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import cite, compare, decide, explorer, sentences
+from leaderboard.site import cite, compare, decide, explorer, nearest, sentences
 from leaderboard.site.names import Names
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
@@ -91,6 +91,7 @@ def files(
         yield from site.as_files(table)
     for table in (*map(to_table, site.boards), *site.scorecards, *site.group_tables):
         yield f"tables/{table.key}.csv", writers.to_csv(table)
+    nearest.search((dataset, known(dataset)) for dataset in results.datasets)
     for dataset in results.datasets:
         yield from site.explorer(dataset, molecules.structures(whole).get(dataset.name, {}))
     for title in results.methods():
@@ -210,15 +211,21 @@ class Site:
             in_brief=sentences.in_brief,
             kind=described(self.kind, self.results.sampling),
             sampling=self.results.sampling,
-            samplings={s: up + home for s, home in folders.items()} if len(folders) > 1 else {},
+            samplings={
+                part.sampling: up + folders[part.sampling] + (here if here in _shared(part) else "index.html")
+                for part in self.whole.by_sampling * (len(folders) > 1)
+            },
             **values,
         )
 
-    def overall(self) -> Iterator[File]:
-        tables = summaries(self.results, self.kind)
+    def board(self, evalset: str) -> str:
+        """Return the page with the summaries on one test."""
+        tables = summaries(self.results, self.kind, evalset)
         composed = [row for summary in tables if summary.composed for row in summary.rows]
-        index = self.page(
+        return self.page(
             "index.html",
+            _tested(self.results)[evalset],
+            test_pages=_tested(self.results),
             summaries=tables,
             answer=sentences.answer,
             elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
@@ -232,7 +239,10 @@ class Site:
             unreadable=self.results.unreadable,
             columns=_columns(tables),
         )
-        yield "index.html", index
+
+    def overall(self) -> Iterator[File]:
+        for evalset, path in _tested(self.results).items():
+            yield path, self.board(evalset)
         yield "compare.html", self.page("compare.html")
         yield "yours.html", self.page("yours.html")
         yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
@@ -370,6 +380,19 @@ class Site:
             "best": best,
             "best_churn": show(best, ordered),
         }
+
+
+def _tested(results: Results) -> dict[str, str]:
+    """Return the page of the board on each test that any dataset has."""
+    pages = {"id": "index.html", "ood": "ood.html"}
+    return {
+        name: page for name, page in pages.items() if name == "id" or any(name in d.evalsets for d in results.datasets)
+    }
+
+
+def _shared(results: Results) -> set[str]:
+    """Return the pages that a sampling shares with the others, to switch between."""
+    return {"compare.html", "expect.html", "factors.html", "yours.html", *_tested(results).values()}
 
 
 def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:

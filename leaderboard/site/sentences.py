@@ -10,7 +10,7 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures.build import TRAINED_ON
 from leaderboard.read.results import Results, slug
-from leaderboard.tables.boards import SUSPICIONS
+from leaderboard.tables.boards import EVALSETS, SUSPICIONS
 from leaderboard.tables.builders.churn_to_expect import scale_of
 from leaderboard.tables.builders.places import stable
 from leaderboard.tables.churn_lines import models, with_method
@@ -37,14 +37,18 @@ def answer(summary: Summary) -> Markup:
         share = Markup("{}, {} % of the variance of {}'s predictions is retraining (1 − ICC)")
         usual = share.format(place, spelled(100 * own.value), _link(erm))
     else:
-        usual = Markup("{}, two retrainings of {} disagree on {} % of the test predictions ({} {} %)").format(
-            place, _link(erm), spelled(100 * flips.value), ordered.name, spelled(100 * own.value)
+        test = "test" if summary.evalset == "id" else EVALSETS[summary.evalset]
+        usual = Markup("{}, two retrainings of {} disagree on {} % of the {} predictions ({} {} %)").format(
+            place, _link(erm), spelled(100 * flips.value), test, ordered.name, spelled(100 * own.value)
         )
     if first is None or first is erm:
         return Markup("{}; no other method that keeps accuracy comes before it.").format(usual)
     value = column.show(first.estimates.get(ordered.key)).text.partition(" ")[0]
-    return Markup("{}; of the methods that keep accuracy, <strong>{}</strong> comes first with {} %.").format(
-        usual, _link(first), value
+    tied, others = (first.places or (1, 1))[1] - 1, ""
+    if tied and summary.between is not None:
+        others = f", and {tied} other{'s' * (tied > 1)} may be as good {summary.between.where}"
+    return Markup("{}; of the methods that keep accuracy, <strong>{}</strong> comes first with {} %{}.").format(
+        usual, _link(first), value, others
     )
 
 
@@ -54,7 +58,7 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
     If another sampling has no wide set of datasets, the paper's datasets are compared.
     """
     for part in whole.by_sampling:
-        theirs = {known.key: known for known in summaries(part, kind)}
+        theirs = {known.key: known for known in summaries(part, kind, summary.evalset)}
         same = theirs.get(summary.key) or theirs.get(f"{summary.task}/{NARROW[summary.task]}")
         if part.sampling != summary.datasets[0].sampling and same is not None and same.placed and summary.placed:
             first = same.placed[0]
@@ -102,14 +106,15 @@ def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
     over = names if len(summary.datasets) <= MOST_NAMED else f"{summary.over}, which are listed below"
-    lines = [f"ID tests of {over}. 95 % intervals over {summary.interval}. {RULE}", *filter(None, [stable(summary)])]
+    tests = f"{EVALSETS[summary.evalset]}s of {over}. 95 % intervals over {summary.interval}."
+    lines = [f"{tests} {RULE}", *filter(None, [stable(summary)])]
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
-    if tests := summary.tests():
+    if differences := summary.tests():
         lines.append(
-            f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, including "
-            "its hidden columns."
+            f"Green and red are not adjusted for the number of differences from ERM: {differences} in this table, "
+            "including its hidden columns."
         )
     lines += [text for mark, text in SUSPICIONS.items() if any(mark in row.suspicions for row in summary.rows)]
     ranking = summary.ranking

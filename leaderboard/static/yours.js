@@ -122,6 +122,8 @@ function parse(text, ids, task) {
   return runs;
 }
 
+const head = (...names) => make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", class: ["Method", "Example"].includes(text) ? "left" : "" }, text))));
+
 async function yoursPage() {
   const about = await file("compare/", "methods");
   const form = $("#yours");
@@ -141,6 +143,11 @@ async function yoursPage() {
   function splits() {
     split.replaceChildren(...dataset().tests.map((name) => make("option", {}, name.split("-")[0])));
     split.parentElement.hidden = dataset().tests.length < 2;
+    const { task, least } = dataset();
+    $("#needed").hidden = !least.length;
+    $("#need-of").textContent = task === "regression" ? "1 − ICC" : "matched churn";
+    $("#need").replaceChildren(head(form.dataset.sampling === "halves" ? "Halvings" : "Retrainings", "Difference (pp)"), make("tbody", {}, ...least.map(([n, x]) =>
+      make("tr", {}, make("td", {}, String(n)), make("td", {}, number(100 * x, 1))))));
     say();
   }
 
@@ -177,7 +184,6 @@ async function yoursPage() {
     $("#verdict").replaceChildren(
       make("p", {}, `${runs.length} retrainings, ${known.ids.length} examples of ${title}${unit ? ` (${unit})` : ""}. By ${name.replace(/ \(.*/, "").toLowerCase()}, place ${place + 1} of ${rows.length}${beside.some(Boolean) ? `, ${beside.filter(Boolean).join(" and ")}` : ""}.`),
       make("ul", {}, ...found.map(([, what, value, n]) => make("li", {}, `${what}: ${number(value[0], n)} ${interval(value, n)}`))));
-    const head = (...names) => make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", class: ["Method", "Example"].includes(text) ? "left" : "" }, text))));
     $("#places").replaceChildren(head("#", name, "Method"), make("tbody", {}, ...rows.map(([method, x, mine], i) =>
       make("tr", { class: mine ? "chosen" : "" }, make("td", {}, String(i + 1)), make("td", {}, number(x, digits)), make("th", { scope: "row", class: "left" }, method)))));
     const outputs = task === "regression" ? runs : runs.map(classesOf);

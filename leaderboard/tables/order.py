@@ -3,13 +3,12 @@
 Raw churn is cheap for a model that predicts the commoner class more often, or shrinks its predictions, and a mean over
 three retrainings may be low by luck: ``RULE`` says what methods are ordered by and which have a place. Comparing all
 methods at the three train seeds of a newcomer would let it decide how much evidence counts for everyone else, so it is
-listed without a place. Neighbours in the order may differ by chance: ``resolution`` tests each pair of them.
+listed without a place. Methods in the order may differ by chance: ``resolution`` tests pairs of them.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ LIMIT: Mapping[Task, float] = {"classification": 0.01, "regression": 0.02}
 """Loss of matched accuracy, or increase in MAE as a share of ERM's, that a method with a place is shown not to have."""
 FAMILIES = 5
 """Number of families below which a mean over datasets has no interval over families."""
+FEWEST_UNITS = 6
+"""Number of families below which Wilcoxon's test cannot find a difference."""
 REHEARSED = 8
 """Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
@@ -128,30 +129,31 @@ def order(
     kind: IntervalKind,
     unit: AggregationUnit = "family",
     ranked: Collection[str] | None = None,
+    evalset: str = "id",
 ) -> Order:
     """Return the order of methods that lack nothing on the datasets of ``block``; each ``unit`` counts once.
 
-    Mean ranks are those among ``ranked``, by default all.
+    Mean ranks are those among ``ranked``, by default all, and all is computed on the test ``evalset``.
     """
     if not titles or not block:
         return Order(None, {}, {}, np.empty((len(block), 0)))
-    values = _means([[_values(dataset, title, ORDER[dataset.task]) for title in titles] for dataset in block])
+    values = _means([[_values(dataset, title, ORDER[dataset.task], evalset) for title in titles] for dataset in block])
     means = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
     titles = [title for title in titles if ranked is None or title in ranked]
     if len(titles) < 2:
         return Order(None, {}, means, values)
-    churns = [[_values(dataset, title, churn(dataset.task)) for title in titles] for dataset in block]
+    churns = [[_values(dataset, title, churn(dataset.task), evalset) for title in titles] for dataset in block]
     once = None if kind == "paper" else units(block, unit)
     ranking = friedman(_means(churns), titles, [dataset.title for dataset in block], once)
     estimates = rank_intervals(churns, once)
     return Order(ranking, dict(zip(titles, estimates, strict=True)), means, values)
 
 
-def _values(dataset: Dataset, title: str, measure: Measure) -> list[np.ndarray]:
+def _values(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> list[np.ndarray]:
     """Return a measure of a method by run or pair of runs, for each split that counts."""
     entry = dataset.entry(title)
     assert entry is not None
-    return [measure.of_runs(cell.predictions["id"]) for cell in trimmed(dataset, entry).cells.values()]
+    return [measure.of_runs(cell.predictions[evalset]) for cell in trimmed(dataset, entry).cells.values()]
 
 
 def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
@@ -159,15 +161,18 @@ def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
     return np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
 
 
+Pair = tuple[str, str]
+
+
 @dataclass(frozen=True)
 class Resolution:
-    """Tests of an order of methods: each with the next, by the paired mean difference that orders them.
+    """Tests of an order of methods, two by two, by the paired mean difference that orders them.
 
     ``pairs`` are titles, ``differences`` the first less the second, and ``adjusted`` their p-values after Holm's
     correction for the number of pairs. ``where`` they would differ, and how they are compared (``paired``), in words.
     """
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: tuple[Pair, ...]
     differences: tuple[float, ...]
     adjusted: tuple[float, ...]
     where: str
@@ -180,63 +185,65 @@ class Resolution:
 
     @property
     def sentence(self) -> str:
-        """The number of pairs that differ, in words; "" if there are none."""
+        """The number of pairs of neighbours that differ, in words; "" if there are none."""
         n = len(self.pairs)
         return (
             f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ "
             f"({self.paired}, p < {ALPHA} after Holm's correction for {n} pairs)."
         ) * bool(n)
 
-    @property
-    def open(self) -> frozenset[str]:
-        """The methods that cannot be told apart from the one before them."""
-        return frozenset(second for (_, second), apart in zip(self.pairs, self.differ, strict=True) if not apart)
+    def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return the first and the last place that each of ``titles`` may have, where ``pairs`` are all pairs of them.
+
+        It comes after all that are shown to be better, and before all that are shown to be worse. The places of all
+        methods together lie in these ranges with at least 95 % confidence (Mogstad et al. 2024,
+        doi:10.1093/restud/rdad006).
+        """
+        tests = [*zip(self.pairs, self.differences, self.differ, strict=True)]
+        better = Counter(pair[difference > 0] for pair, difference, differs in tests if differs)
+        worse = Counter(pair[difference < 0] for pair, difference, differs in tests if differs)
+        return {title: (1 + worse[title], len(titles) - better[title]) for title in titles}
 
 
-def resolution(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind = "runs") -> Resolution:
-    """Compare each of ``titles``, in their order, with the next: are the differences more than chance?
+def resolution(
+    block: Sequence[Dataset], pairs: Iterable[Pair], kind: IntervalKind = "runs", evalset: str = "id"
+) -> Resolution:
+    """Compare the methods of each of ``pairs``: are the differences more than chance?
 
     Differences are paired by train seed and averaged as in ``order``. Their tests are those of the jackknife over
     retrainings, whichever intervals are shown: they say who differs on these datasets.
     """
-    pairs = tuple(pairwise(titles))
+    pairs = tuple(pairs)
     weights = weights_of(block, kind)
-    estimates = [weighted(_differences(block, *pair), weights) for pair in pairs]
+    estimates = [weighted([_difference(dataset, *pair, evalset) for dataset in block], weights) for pair in pairs]
     adjusted = tuple(holm([e.p for e in estimates]).tolist())
     return Resolution(pairs, tuple(e.value for e in estimates), adjusted, "on these datasets", "paired by train seed")
 
 
 def resolution_elsewhere(
-    block: Sequence[Dataset], titles: Sequence[str], unit: AggregationUnit = "family"
+    block: Sequence[Dataset], values: Mapping[str, np.ndarray], pairs: Iterable[Pair], unit: AggregationUnit = "family"
 ) -> Resolution:
-    """Compare each of ``titles`` with the next by Wilcoxon's signed-rank test: would they differ on other families?
+    """Compare the methods of each of ``pairs`` by Wilcoxon's signed-rank test: would they differ on other families?
 
-    The units are families, or groups of families, each with the mean difference over its datasets (Demšar 2006, JMLR 7,
-    section 3.1.3). With fewer than six units no difference can be significant.
+    ``values`` (D,) are those of ``order``, by title. The units are families, or groups of families, each with the mean
+    over its datasets (Demšar 2006, JMLR 7, section 3.1.3). Below ``FEWEST_UNITS`` none can differ.
     """
     from scipy.stats import wilcoxon  # slow to import
 
-    pairs, members = tuple(pairwise(titles)), np.array(units(block, unit))
-    names = dict.fromkeys(members.tolist())
-    means, p = [], []
-    for pair in pairs:
-        each = np.array([e.value for e in _differences(block, *pair)])
-        of_units = np.array([each[members == name].mean() for name in names])
-        means.append(float(of_units.mean()))
-        p.append(float(wilcoxon(of_units).pvalue) if of_units.any() else 1.0)
-    paired = f"Wilcoxon's test over {len(names)} {PLURAL[unit]}"
-    return Resolution(pairs, tuple(means), tuple(holm(p).tolist()), f"on other {PLURAL[unit]}", paired)
+    pairs = tuple(pairs)
+    (means,) = of_units(block, np.column_stack([*values.values()]), unit=unit)
+    of_title = dict(zip(values, means.T, strict=True))
+    gaps = [of_title[first] - of_title[second] for first, second in pairs]
+    p = [float(wilcoxon(gap).pvalue) if gap.any() else 1.0 for gap in gaps]
+    paired = f"Wilcoxon's test over {len(means)} {PLURAL[unit]}"
+    adjusted = tuple(holm(p).tolist())
+    return Resolution(pairs, tuple(float(gap.mean()) for gap in gaps), adjusted, f"on other {PLURAL[unit]}", paired)
 
 
-def _differences(block: Sequence[Dataset], first: str, second: str) -> list[Estimate]:
-    """Return the difference of two methods on each dataset, in what ``order`` goes by."""
-    return [_difference(dataset, first, second) for dataset in block]
-
-
-def _difference(dataset: Dataset, first: str, second: str) -> Estimate:
+def _difference(dataset: Dataset, first: str, second: str, evalset: str) -> Estimate:
     a, b = (trimmed(dataset, entry) for title in (first, second) if (entry := dataset.entry(title)))
     both = [(common(a.cells[s], b.cells[s]), common(b.cells[s], a.cells[s])) for s in a.cells]
-    splits = [(mine.predictions["id"], theirs.predictions["id"]) for mine, theirs in both]
+    splits = [(mine.predictions[evalset], theirs.predictions[evalset]) for mine, theirs in both]
     return estimate(ORDER[dataset.task], splits)
 
 
@@ -255,7 +262,7 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     (D, M) their differences from ERM in what a place asks for, 0 for ERM; both are taken anew from each resample, as
     ``keeps`` and ``order`` do.
     """
-    values, changes = of_families(block, values, changes)
+    values, changes = of_units(block, values, changes)
     n = len(values)
     resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
     drawn = np.vstack([np.ones((1, n)), resamples])  # the first are the families themselves
@@ -282,7 +289,7 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
 
     Returns None if only one method has a place, wherever the order is chosen.
     """
-    values, changes = of_families(block, values, changes)
+    values, changes = of_units(block, values, changes)
     n = len(values)
     chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (draws, 1)), axis=1)
     before = _ordered(values, changes, chosen.astype(float), block[0].task)
@@ -296,9 +303,9 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     return Rehearsal(float(stays.mean()), *(float(np.diff(lead[of_two]).mean()) for lead in leads))
 
 
-def of_families(block: Sequence[Dataset], *of_datasets: np.ndarray) -> list[np.ndarray]:
-    """Return the means (F, M) over the datasets of each family, of arrays (D, M)."""
-    names = np.array(units(block))
+def of_units(block: Sequence[Dataset], *of_datasets: np.ndarray, unit: AggregationUnit = "family") -> list[np.ndarray]:
+    """Return the means (F, M) over the datasets of each ``unit``, of arrays (D, M)."""
+    names = np.array(units(block, unit))
     return [np.array([v[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())]) for v in of_datasets]
 
 

@@ -1,8 +1,9 @@
 """Summary on the first page: methods ranked over a set of datasets, beside the costs of their low churn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import combinations, pairwise
 from string import ascii_uppercase
 
 import numpy as np
@@ -13,13 +14,15 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.pipelines import BETWEEN, Parts, parts_of
-from leaderboard.read.results import AggregationUnit, Dataset, Results, slug, units
+from leaderboard.read.results import Dataset, Results, slug, units
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
 from leaderboard.tables.order import (
     FAMILIES,
+    FEWEST_UNITS,
     REHEARSED,
+    Pair,
     Rehearsal,
     Resolution,
     keeps,
@@ -32,7 +35,7 @@ from leaderboard.tables.order import (
     resolution_elsewhere,
     stability,
 )
-from leaderboard.tables.table import Value
+from leaderboard.tables.table import MISSING, Value
 
 GROUP_TITLES = {
     "own": "Your own",
@@ -131,6 +134,16 @@ class SummaryRow:
     churn: float = float("nan")
     """Mean matched churn, or 1 − ICC, that the order goes by; nan for a method without a rank."""
     place: int | None = None
+    places: tuple[int, int] | None = None
+    """The first and last place that it may have, beside its ``place`` by the mean: see ``Summary.between``."""
+
+    @property
+    def shown_place(self) -> Value:
+        """The range of places, as ``2–4``."""
+        if self.place is None:
+            return Value(MISSING)
+        first, last = self.places or (self.place, self.place)
+        return Value(f"{first}–{last}" if first < last else str(first), self.place, first, last)
 
     @property
     def slug(self) -> str:
@@ -157,9 +170,14 @@ class Summary:
     rows: tuple[SummaryRow, ...]
     ranking: Ranking | None
     kind: IntervalKind = "runs"
+    evalset: str = "id"
     top: tuple[float, float] | None = None
     """In which share of resamples of families the first five places keep their set, and their order."""
     rehearsed: Rehearsal | None = None
+    values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """What the order goes by (D,), by title."""
+    between: Resolution | None = None
+    """Tests of each pair of methods with a place, from which their ranges of places follow."""
 
     @property
     def composed(self) -> bool:
@@ -228,13 +246,20 @@ class Summary:
         return [row for row in self.rows if row.place is not None]
 
     @property
-    def resolution(self) -> Resolution:
-        """The neighbours in the order that differ on these datasets."""
-        return resolution(self.datasets, [row.title for row in self.placed], self.kind)
+    def neighbours(self) -> list[Pair]:
+        """The titles of each method with a place and the next."""
+        return [*pairwise(row.title for row in self.placed)]
 
-    def resolution_elsewhere(self, unit: AggregationUnit = "family") -> Resolution:
-        """Return the neighbours that would differ on other families, or groups of them."""
-        return resolution_elsewhere(self.datasets, [row.title for row in self.placed], unit)
+    @property
+    def place_sentence(self) -> str:
+        """What a range of places means, in words; "" without one."""
+        if self.between is None:
+            return ""
+        n = len(self.between.pairs)
+        return (
+            f"A place is a range where methods cannot be told apart {self.between.where}: all places lie in these "
+            f"ranges with 95 % confidence ({self.between.paired}, Holm's correction for {n} pairs of methods)."
+        )
 
     @property
     def by_rank(self) -> list[SummaryRow]:
@@ -243,15 +268,19 @@ class Summary:
         return [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
 
 
-def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
-    """Return the cached summary of each non-empty set of datasets, the widest classification first, variants last."""
-    return _summaries(results, kind)
+def summaries(results: Results, kind: IntervalKind = "runs", evalset: str = "id") -> tuple[Summary, ...]:
+    """Return the cached summary of each non-empty set of datasets, the widest classification first, variants last.
+
+    Datasets without the test ``evalset`` are left out.
+    """
+    return _summaries(results, kind, evalset)
 
 
 @lru_cache(maxsize=8)
-def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
-    rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == "id"}
-    return tuple(_summary(task, group, members, rows, kind) for (task, group), members in sets(results).items())
+def _summaries(results: Results, kind: IntervalKind, evalset: str) -> tuple[Summary, ...]:
+    rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == evalset}
+    tested = {key: tuple(d for d in members if evalset in d.evalsets) for key, members in sets(results).items()}
+    return tuple(_summary(*key, members, rows, kind, evalset) for key, members in tested.items() if members)
 
 
 def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
@@ -319,7 +348,9 @@ Boards = Mapping[str, Mapping[str, BoardRow]]
 """The rows of the ID boards by dataset and title."""
 
 
-def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind) -> Summary:
+def _summary(
+    task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind, evalset: str
+) -> Summary:
     block, complete = complete_block(datasets)
     reference = next((d.reference.title for d in block if d.reference), "")
     idle = _marked(block, reference, boards, "collapsed")
@@ -329,7 +360,8 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     fewer = {title: _fewer(block, title) for title in complete}
     out = {*controls, *(title for title in complete if suspects[title] or fewer[title])}
     ordered = [title for title in complete if title not in out]
-    ordering = order(block, ordered, kind, ranked=[title for title in ordered if not constant[title]])
+    ranked = [title for title in ordered if not constant[title]]
+    ordering = order(block, ordered, kind, ranked=ranked, evalset=evalset)
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
@@ -347,9 +379,27 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
             replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=ordering.churn.get(title, np.nan))
         )
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
-    in_order = _in_order(rows)
-    summary = Summary(task, group, tuple(block), left_out, in_order, ordering.ranking, kind)
+    values = dict(zip(ordered, ordering.values.T, strict=True))
+    summary = Summary(
+        task, group, tuple(block), left_out, _in_order(rows), ordering.ranking, kind, evalset, values=values
+    )
+    summary = _ranged(summary)
     return summary if kind == "paper" else _tested(summary, ordered, ordering.values, boards)
+
+
+def _ranged(summary: Summary) -> Summary:
+    """Add the ranges of places: for other families if there are enough to tell, otherwise for these datasets."""
+    titles = [row.title for row in summary.placed]
+    if len(titles) < 2:
+        return summary
+    pairs, block = [*combinations(titles, 2)], summary.datasets
+    if summary.kind == "paper" or len(set(units(block))) < FEWEST_UNITS:
+        between = resolution(block, pairs, summary.kind, summary.evalset)
+    else:
+        between = resolution_elsewhere(block, {title: summary.values[title] for title in titles}, pairs)
+    ranges = between.places(titles)
+    rows = tuple(replace(row, places=ranges.get(row.title)) for row in summary.rows)
+    return replace(summary, rows=rows, between=between)
 
 
 def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards: Boards) -> Summary:

@@ -23,7 +23,7 @@ from leaderboard.read.results import Dataset, Results, units
 from leaderboard.stats.factors import FAMILY, REST, Term, shares, told_apart
 from leaderboard.tables.boards import SUSPICIONS, boards
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, listed
-from leaderboard.tables.order import FAMILIES, LIMIT, of_families
+from leaderboard.tables.order import FAMILIES, LIMIT, of_units
 from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Value, spelled
 
@@ -108,7 +108,7 @@ def grid(results: Results, kind: IntervalKind, task: Task) -> Grid | None:
     erm = titles.index(reference)
     if task == "regression":
         quality /= quality[:, [erm]]
-    churn, quality = (of.T for of in of_families(datasets, churn, quality))
+    churn, quality = (of.T for of in of_units(datasets, churn, quality))
     parts = tuple(_parts(datasets, title) for title in titles)
     lacking = len({entry.title for dataset in wanted for entry in dataset.entries} - {*complete})
     known = [p for p in churn.mean(axis=1).argsort().tolist() if not np.isnan(churn[p] + quality[p]).any()]

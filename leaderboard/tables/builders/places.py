@@ -13,7 +13,7 @@ from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
-from leaderboard.tables.order import RULE, Resolution, order, over_splits
+from leaderboard.tables.order import RULE, Resolution, order, over_splits, resolution, resolution_elsewhere
 from leaderboard.tables.summary import Summary, first, headline, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
 
@@ -28,15 +28,13 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
     columns = [column for key in COLUMNS for column in summary.columns if column.key == key]
     rows: list[tuple[TableCell, ...]] = []
     for row in (row for row in summary.rows if row.estimates):
-        place = Value(str(row.place), row.place) if row.place else Value("–")
         values = [column.show(row.estimates.get(column.key)).but(mark="") for column in columns]
-        rows.append((row.title, place, *values, "; ".join(row.remarks)))
+        rows.append((row.title, row.shown_place, *values, "; ".join(row.remarks)))
     header = ("Method", "Place", *(column.column.title for column in columns), "Remarks")
     over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
     lacking = [row.title for row in summary.rows if not row.estimates]
     absent = f"Without results on all of these datasets: {', '.join(lacking)}." if lacking else ""
-    told = summary.resolution.sentence, summary.resolution_elsewhere().sentence
-    notes = filter(None, [over_these, RULE, stable(summary), *told, absent])
+    notes = filter(None, [over_these, RULE, summary.place_sentence, stable(summary), absent])
     return Body(header, tuple(rows), summary.datasets, tuple(notes))
 
 
@@ -120,21 +118,21 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
-    tests = [summary.resolution, *(summary.resolution_elsewhere(unit) for unit in PLURAL)]
+    block, pairs = summary.datasets, summary.neighbours
+    elsewhere = [resolution_elsewhere(block, summary.values, pairs, unit) for unit in PLURAL]
+    tests = [resolution(block, pairs, kind), *elsewhere]
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
         churns = [Value.of(Estimate(ordered.churn[row.title], np.nan, np.nan), 100) for ordered in orders.values()]
         ranks = [Value.of(ordered.ranks.get(row.title), digits=1) for ordered in orders.values()]
-        place = Value(str(row.place), row.place) if row.place else Value("–")
-        rows.append(
-            (row.title, place, *churns, *ranks, *(_p(test, row.title) for test in tests), "; ".join(row.remarks))
-        )
+        p = [_p(test, row.title) for test in tests]
+        rows.append((row.title, row.shown_place, *churns, *ranks, *p, "; ".join(row.remarks)))
     by = [f"by {unit}" for unit in PLURAL]
     over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
     header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
     notes = [_friedman(ordered.ranking, unit) for unit, ordered in orders.items() if ordered.ranking is not None]
-    notes += [test.sentence for test in tests]
+    notes += [summary.place_sentence, *(test.sentence for test in tests)]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
 

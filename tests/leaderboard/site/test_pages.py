@@ -54,7 +54,7 @@ def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
 
 def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
     seen = dict(pages(built))
-    assert len(seen) == 9 + 5 + 5 + 5  # general ones, datasets, flips, methods
+    assert len(seen) == 10 + 5 + 5 + 5  # general ones, datasets, flips, methods
     for path, links in seen.items():
         assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
         for link in links.links:
@@ -239,6 +239,18 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     assert "of the methods that keep accuracy, CALM comes first with" in page.texts(".lede")[0]
     hidden = "[...document.querySelectorAll('#board th')].filter((th) => th.hidden).map((th) => th.dataset.key)"
     assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
+
+
+def test_the_board_of_the_ood_test_is_a_click_away_with_the_datasets_that_have_one(page: Page) -> None:
+    page.open("index.html")
+    assert page.texts(".samplings a") == ["in distribution", "out of distribution"]
+    page.click(".samplings a[href='ood.html']")
+    page.wait("location.pathname.endsWith('/ood.html')")
+    (answer,) = page.texts(".lede")
+    assert answer.startswith("On B3DB measured, ")
+    assert "of the OOD test predictions" in answer
+    assert page.texts(".samplings a[aria-current]") == ["out of distribution"]
+    assert page.texts("#datasets") == [], "the list of datasets and what follows is on the first page alone"
 
 
 def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone, built, pipelines):

@@ -15,7 +15,9 @@ from benchmark.types import Predictions
 from leaderboard import site
 from leaderboard.read.results import collect
 from leaderboard.scoring.score import score
+from leaderboard.stats.power import components, resolvable
 from leaderboard.tables.columns import absolute
+from leaderboard.tables.table import spelled
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +132,18 @@ def test_a_regression_in_a_long_table_is_scored_by_its_values(yours: Yours, cell
         value, low, high = (f"{scale * x:.{digits}f}".replace("-", "−") for x in (found.value, found.low, found.high))
         expected.append(f"{name}: {value} [{low}, {high}]")
     assert said[1:] == expected
+
+
+@pytest.mark.parametrize(("sampling", "column"), [("paper", "Retrainings"), ("halves", "Halvings")])
+def test_it_says_how_large_a_difference_so_many_retrainings_find(driver, folder, cells, sampling, column) -> None:
+    erm, calm = (c.predictions["id"] for c in cells if c.key.dataset == "d" and c.key.sampling == sampling)
+    pilot = components([MATCHED_CHURN.of_runs(calm) - MATCHED_CHURN.of_runs(erm)])
+    driver.get((folder / ("paper" if sampling == "paper" else "") / "yours.html").as_uri())
+    page = Yours(driver, folder, folder)
+    page.wait("document.querySelectorAll('#need tbody tr').length")
+    assert driver.find_element("css selector", "#need th").text == column
+    assert page.rows("need") == [f"{n} {spelled(100 * resolvable(pilot, n))}" for n in (5, 10, 20, 50)]
+    assert "difference from ERM in matched churn that so many" in driver.find_element("id", "needed").text
 
 
 def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]) -> None:

@@ -283,7 +283,7 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
     results = collect([cell for cell in cells if cell.key.dataset == "d2"])
     summary = on_front([cell for cell in cells if cell.key.dataset == "d2"])
     titles = [row.title for row in summary.placed]
-    found = resolution(results.headline(), titles)
+    found = resolution(results.headline(), pairwise(titles))
     expected = []
     for first, second in pairwise(titles):
         labels = [
@@ -301,15 +301,15 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
         expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
-    assert summary.resolution.sentence.startswith(
-        f"Resolution on these datasets: {sum(found.differ)} of the 3 pairs of neighbours"
+    assert summary.neighbours == list(found.pairs)
+    assert found.sentence.startswith(
+        f"Resolution on these datasets: {sum(found.differ)} of the 3 pairs of neighbours in this order differ ("
     )
-    assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}
 
 
 def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell]):
     results = collect(cells)
-    found = resolution(results.headline(), ["CALM", "WILD"])
+    found = resolution(results.headline(), [("CALM", "WILD")])
     of = {(c.key.dataset, c.title): loop(c) for c in cells}
     gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
     assert found.differences[0] == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
@@ -331,7 +331,7 @@ def test_of_equal_methods_hardly_any_order_has_neighbours_that_seem_to_differ(ma
                 made.append(make_cell(f"m{m}", values, dataset=f"d{d}"))
         block = collect(made).headline()
         churns = order(block, [f"M{m}" for m in range(6)], "runs").churn
-        wrong += any(resolution(block, sorted(churns, key=lambda title: churns[title])).differ)
+        wrong += any(resolution(block, pairwise(sorted(churns, key=lambda title: churns[title]))).differ)
     assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
 
 
@@ -416,6 +416,7 @@ def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_group
     datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
     churns = {(c.key.dataset, c.title): loop(c) for c in wide}
     titles = ["CALM", "MIDDLE", "ERM"]
+    values = {title: np.array([churns[d.name, title] for d in datasets]) for title in titles}
     members = {
         "family": [["d0", "d1"], *([f"d{d}"] for d in range(2, 10))],
         "group": [["d0", "d1", "d2"], ["d3", "d4"], *([f"d{d}"] for d in range(5, 10))],
@@ -426,10 +427,10 @@ def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_group
             for first, second in pairwise(titles)
         ]
         expected = multipletests([stats.wilcoxon(of).pvalue for of in gaps], method="holm")[1]
-        found = resolution_elsewhere(datasets, titles, unit)
+        found = resolution_elsewhere(datasets, values, pairwise(titles), unit)
         assert found.adjusted == pytest.approx(expected.tolist())
         assert found.differences == pytest.approx([np.mean(of) for of in gaps])
-    assert resolution_elsewhere(datasets, ["ERM", "ERM"]).adjusted == (1.0,), "equal methods do not differ"
+    assert resolution_elsewhere(datasets, values, [("ERM", "ERM")]).adjusted == (1.0,), "equal methods do not differ"
 
 
 def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
@@ -459,7 +460,74 @@ def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsew
                 rate = 0.1 + 0.3 * rng.beta(0.5, 2)
                 made.append(make_cell(f"m{m}", predictions(int(rng.integers(2**31)), rate, runs=4), dataset=f"d{d}"))
         block = collect(made).headline()
-        churns = order(block, [f"M{m}" for m in range(3)], "runs").churn
-        titles = sorted(churns)  # an order that is not chosen by the same churns
-        wrong += any(resolution_elsewhere(block, titles).differ)
+        titles = [f"M{m}" for m in range(3)]
+        values = dict(zip(titles, order(block, titles, "runs").values.T, strict=True))
+        wrong += any(resolution_elsewhere(block, values, combinations(titles, 2)).differ)
     assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
+
+
+def test_a_place_is_a_range_where_methods_cannot_be_told_apart(wide: list[Cell], make_cell):
+    of_erm = {c.key.dataset: c for c in wide if c.title == "ERM"}
+    alike = [
+        make_cell("alike", predictions(500 + i, 0.2), dataset=name, about={"family": cell.facts.dataset.family})
+        for i, (name, cell) in enumerate(of_erm.items())
+    ]
+    summary = next(s for s in summaries(collect([*wide, *alike])) if s.key == "classification/wide")
+    assert summary.between is not None
+    tests = dict(zip(summary.between.pairs, summary.between.adjusted, strict=True))
+    assert [pair for pair, p in tests.items() if p > 0.05] == [tuple(row.title for row in summary.placed[2:])]
+    assert [row.shown_place.text for row in summary.placed] == ["1", "2", "3–4", "3–4"]
+    assert "Wilcoxon's test over 9 families, Holm's correction for 6 pairs of methods" in summary.place_sentence
+    assert "CALM</a></strong> comes first with " in sentences.answer(summary)
+    assert "may be as good" not in sentences.answer(summary)
+
+
+def test_the_board_of_the_ood_test_is_that_of_its_predictions(cells: list[Cell], make_cell):
+    """Each dataset's OOD test here is the ID test of the next, and the last dataset has none."""
+    of = {(c.key.dataset, c.title): c for c in cells}
+    names, titles = ["d0", "d1", "d2"], ["ERM", "WILD", "CALM", "MIDDLE"]
+    shifted = [
+        replace(of[name, t], predictions={"id": of[name, t].predictions["id"], "ood": of[other, t].predictions["id"]})
+        for name, other in pairwise(names)
+        for t in titles
+    ]
+    (found,) = (
+        s
+        for s in summaries(collect([*shifted, *(of["d2", t] for t in titles)]), evalset="ood")
+        if s.group == "headline"
+    )
+    moved = [replace(cell, predictions={"id": cell.predictions["ood"]}) for cell in shifted]
+    expected = on_front(moved)
+    assert [d.name for d in found.datasets] == ["d0", "d1"]
+    assert [(row.title, row.churn, row.places) for row in found.rows] == [
+        (row.title, pytest.approx(row.churn), row.places) for row in expected.rows
+    ]
+    for row in expected.rows:
+        assert row_of(found, row.title).estimates["matched_churn"] == row.estimates["matched_churn"]
+    assert " of the OOD test predictions (" in sentences.answer(found)
+    assert sentences.notes(found)[0].startswith("OOD tests of D0, D1. ")
+
+
+def test_below_six_families_a_range_of_places_is_that_of_these_datasets(cells: list[Cell]):
+    summary = on_front(cells)
+    found = resolution(summary.datasets, combinations([row.title for row in summary.placed], 2))
+    assert summary.between == found
+    for row in summary.placed:
+        tests = zip(found.pairs, found.differences, found.adjusted, strict=True)
+        signed = [d if pair[0] == row.title else -d for pair, d, p in tests if row.title in pair and p < 0.05]
+        assert row.places == (1 + sum(d > 0 for d in signed), 4 - sum(d < 0 for d in signed))
+
+
+def test_the_places_of_all_methods_lie_in_their_ranges_together(make_cell):
+    """Four methods, two of which are equal, over families that vary: their true places are 1, 2 to 3 and 4."""
+    block = collect([make_cell("erm", predictions(d, 0.2, runs=2), dataset=f"d{d}") for d in range(12)]).headline()
+    rng, wrong, told, repetitions = np.random.default_rng(3), 0, 0, 300
+    titles, means = ["a", "b", "c", "d"], np.array([0.0, 0.7, 0.7, 1.4])
+    for _ in range(repetitions):
+        values = dict(zip(titles, (means + rng.standard_normal((12, 4)) * (0.3, 1.0, 1.0, 1.5)).T, strict=True))
+        places = resolution_elsewhere(block, values, combinations(titles, 2)).places(titles)
+        truth = {"a": (1, 1), "b": (2, 3), "c": (2, 3), "d": (4, 4)}
+        wrong += any(low > truth[t][0] or high < truth[t][1] for t, (low, high) in places.items())
+        told += places["a"] == (1, 1)
+    assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
+    assert told > 0, "methods that are apart are told apart"
