@@ -26,21 +26,22 @@ from leaderboard.submission.spec import NAME
 def pack(results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()) -> Path:
     """Write the results of the method ``name`` to ``submissions``/METHOD/``version`` and return that folder.
 
-    Only datasets with all required seeds are packed, with their results under every sampling; if there are results
-    under halves, only datasets that have them. The author completes ``submission.yml``. Raises UserError for an unknown
-    method, for a method of the suite (see ``published``), for one without such a dataset, with another learner or other
-    features than the dataset's, and if the folder exists.
+    Only datasets with all required seeds are packed, with their results under every sampling, and no variants; if there
+    are results under halves, only datasets that have them. The author completes ``submission.yml``. Raises UserError
+    for an unknown method, for a method of the suite (see ``published``), for one without such a dataset, with another
+    learner or other features than the dataset's, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
     entries = _called(results, name)
-    ready = {key: cells for key, entry in entries.items() if (cells := _complete(entry, key[0]))}
+    of_suite = {key: entry for key, entry in entries.items() if "@" not in key[1]}  # a submission has no variants
+    ready = {key: cells for key, entry in of_suite.items() if (cells := _complete(entry, key[0]))}
     if not ready:
         given = ", ".join(f"{dataset} under {sampling}" for sampling, dataset in entries)
         raise UserError(
             f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds 1 to "
             f"20 under halves, or 1 to 10 under nested or paper; it has results on {given}: run these with "
-            "--sampling halves"
+            "--sampling halves" + ", and not on a variant" * (not of_suite)
         )
     halved = {dataset for sampling, dataset in ready if sampling == "halves"}
     ready = {key: cells for key, cells in ready.items() if not halved or key[1] in halved}

@@ -68,6 +68,17 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and
     assert "no results under halves and will be marked 'not under halves'" in done.output
 
 
+def test_variants_of_datasets_are_not_packed_since_no_submission_has_them(forests, tmp_path):
+    cells = [c for part in forests.by_sampling for d in part.datasets for e in d.entries for c in e.cells.values()]
+    variants = [replace(c, key=replace(c.key, dataset=f"{c.key.dataset}@train=200")) for c in cells]
+    folder = pack(collect([*cells, *variants]), "Random forest, trees=2", "1.0", tmp_path)
+    assert [path.name for path in (folder / "predictions" / "halves").iterdir()] == [f"{DATASET}.parquet"]
+    with pytest.raises(
+        UserError, match=f"on {DATASET}@train=200 under halves, .* --sampling halves, and not on a variant"
+    ):
+        pack(collect(variants), "Random forest, trees=2", "2.0", tmp_path)
+
+
 def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, monkeypatch):
     monkeypatch.setattr("leaderboard.submission.pack.code_of", lambda method: "random_forest@0123456789abcdef paper@1")
     with pytest.raises(
