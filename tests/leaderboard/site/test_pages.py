@@ -268,6 +268,18 @@ def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone
         assert page.run("return document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("path", ["index.html", "decide.html", "compare.html", "flips/b3db_measured.html"])
+def test_nothing_moves_when_scripts_show_what_needs_them(page: Page, path: str) -> None:
+    """The limit of a good page is 0.1 (web.dev/cls)."""
+    page.open(path)
+    page.wait("document.readyState === 'complete' && !document.querySelector('form[hidden]')")
+    script = """const done = arguments[0];
+        const watch = new PerformanceObserver((list) => done(list.getEntries().reduce((sum, e) => sum + e.value, 0)));
+        watch.observe({type: "layout-shift", buffered: true});
+        setTimeout(() => done(0), 1000)"""
+    assert page.driver.execute_async_script(script) < 0.1
+
+
 def test_methods_without_a_rank_are_behind_a_switch(make_cell, tmp_path: Path, page: Page) -> None:
     cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.3), ("calm", 0.1))]
     about = {"name": "Partial", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "-", "sha256": "0"}
