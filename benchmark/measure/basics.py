@@ -37,9 +37,9 @@ def pairwise(rows: np.ndarray, compare: Callable[[np.ndarray, np.ndarray], np.nd
 
 
 def mean_over_pairs(matrix: np.ndarray) -> float:
-    """Return the mean of a pairwise measure over the R(R−1)/2 pairs; nan for a single run."""
-    upper = matrix[np.triu_indices(len(matrix), k=1)]
-    return float(upper.mean()) if len(upper) else float("nan")
+    """Return the mean of a pairwise measure, with zeros on the diagonal, over all pairs; nan for a single run."""
+    r = len(matrix)
+    return float(matrix.sum() / (r * (r - 1))) if r > 1 else float("nan")
 
 
 def pseudo_values(statistic: Callable[[np.ndarray], float], r: int) -> np.ndarray:
