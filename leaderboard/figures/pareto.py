@@ -100,9 +100,10 @@ def _plot(
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
     points = [p for p in points if p.method in (reference, *kept)]
-    on = sheet(COLUMN, 2.9)  # as high as the longest key, above the label of the axis
+    height, top = 3.1, 0.26  # below the title, as high as the longest key
+    on = sheet(COLUMN, height)
     key = breadth((p.method for p in points), 7) + 0.22
-    ax = axes(on, 0.42, key + 0.05, 0.26, 0.4)
+    ax = axes(on, 0.42, key + 0.05, top, 0.4)
     best = front(points, scale.better)
     corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
     ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
@@ -119,7 +120,7 @@ def _plot(
     on.legend(
         handles=handles(order, styles, [p.method for p in points if p.marked]),
         loc="upper left",
-        bbox_to_anchor=(1 - key / COLUMN, 1),
+        bbox_to_anchor=(1 - key / COLUMN, 1 - top / height),
         borderaxespad=0,
         borderpad=0,
         handletextpad=0,

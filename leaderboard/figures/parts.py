@@ -36,7 +36,7 @@ def calmest(methods: Sequence[str], boards: Sequence[Board], most: int = MOST - 
         for method in methods:
             places[method] += order.index(method) if method in order else len(methods)
     best = sorted(methods, key=lambda method: places[method])[:most]
-    note = f" Shows, of {len(methods)} methods beside ERM, the {most} with the lowest mean rank by churn on these data."
+    note = f" Shows, of {len(methods)} methods beside ERM, the {most} that churn least on these data."
     return [method for method in methods if method in best], note
 
 

@@ -11,7 +11,6 @@ from leaderboard.stats.ranks import Ranking
 
 MOST = 24
 """Maximum number of methods in a readable diagram."""
-FAMILIES = "datasets with the same molecules count once"
 
 
 def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure | None:
@@ -63,9 +62,9 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         on,
         key="critical-difference",
         title="Critical differences of mean ranks",
-        caption=f"Mean rank by churn over {ranking.n} headline datasets ({FAMILIES}); 1 is the lowest churn. Methods "
+        caption=f"Mean rank by churn over {ranking.n} families of datasets; 1 is the lowest churn. Methods "
         f"joined by a bar do not differ significantly (Nemenyi, 0.05). Friedman: χ² = {ranking.chi2:.1f}, "
-        f"p = {ranking.p:.1g}.",
-        alt=f"Critical-difference diagram of {k} methods over {ranking.n} datasets, mean ranks: {listed}. "
+        f"{'p < 0.001' if ranking.p < 0.001 else f'p = {ranking.p:.2g}'}.",
+        alt=f"Critical-difference diagram of {k} methods over {ranking.n} families, mean ranks: {listed}. "
         f"Critical difference {cd:.2f}.",
     )

@@ -16,11 +16,12 @@ Ends = list[float | None]
 
 
 NOTES: Mapping[Sampling, str] = {
-    "halves": "Changes between two models that were trained on the two halves of a dataset and share no molecule. A "
-    "model that is retrained on mostly the same data changes less.",
-    "nested": "Changes between two models that were trained on bootstraps of a dataset (sampling nested).",
-    "paper": "Changes between two models that may have been trained on the same molecules (sampling paper).",
-    "update": "Changes between two models that were trained on the same molecules (sampling update): by chance alone.",
+    "halves": "These are changes between two models that were trained on the two halves of a dataset and share no "
+    "molecule. A model that is retrained on mostly the same data changes less.",
+    "nested": "These are changes between two models that were trained on bootstraps of a dataset (sampling nested).",
+    "paper": "These are changes between two models that may have been trained on the same molecules (sampling paper).",
+    "update": "These are changes, by chance alone, between two models that were trained on the same molecules "
+    "(sampling update).",
 }
 
 
@@ -33,7 +34,7 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     For each method, ``churn`` is matched churn or 1 − ICC, a fraction; ``loss`` is relative to ERM in pp of matched
     accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low``
-    lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is † or †? then.
+    lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
     rows = {
@@ -109,7 +110,7 @@ def _method(row: BoardRow | SummaryRow, scale: float, collapsed: bool, low: str 
         "compute": compute.value if compute else None,
         "collapsed": collapsed,
         "low": low,
-        "mark": row.marks[0].partition(" ")[0] if low else "",
+        "mark": next((m for m in ("†", "†?") if any(mark.split()[0] == m for mark in row.marks)), ""),
     }
 
 

@@ -37,7 +37,7 @@ from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import FAMILIES, RULE
-from leaderboard.tables.summary import Summary, summaries
+from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
@@ -49,6 +49,14 @@ STATIC = (
     *("site.css", "site.js", "view.js", "student.js", "compare.js", "explorer.js", "molecule.js", "find.js", "plot.js"),
     *("yours.js", "chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md", "smiles-drawer.js"),
 )
+
+SHARES: Mapping[Sampling, tuple[str, str]] = {
+    "halves": ("no data", "two laboratories each have half of the data"),
+    "nested": ("one bootstrap", "each retraining resamples one bootstrap of the data"),
+    "paper": ("the pool", "the published protocol: every retraining may draw from all of the data"),
+    "update": ("all data", "retrainings differ by chance alone"),
+}
+"""What two retrainings share under each sampling, and what that stands for."""
 
 
 def updated() -> date:
@@ -211,6 +219,7 @@ class Site:
             in_brief=sentences.in_brief,
             kind=described(self.kind, self.results.sampling),
             sampling=self.results.sampling,
+            shares=SHARES,
             samplings={
                 part.sampling: up + folders[part.sampling] + (here if here in _shared(part) else "index.html")
                 for part in self.whole.by_sampling * (len(folders) > 1)
@@ -236,6 +245,7 @@ class Site:
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
+            groups=GROUP_TITLES | {"dev": "Headline (development)"},
             unreadable=self.results.unreadable,
             columns=_columns(tables),
         )

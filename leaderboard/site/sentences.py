@@ -34,7 +34,7 @@ def answer(summary: Summary) -> Markup:
     if own is None:
         return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
     if flips is None:
-        share = Markup("{}, {} % of the variance of {}'s predictions is retraining (1 − ICC)")
+        share = Markup("{}, {} % of the variance of {}'s predictions comes from retraining (1 − ICC)")
         usual = share.format(place, spelled(100 * own.value), _link(erm))
     else:
         test = "test" if summary.evalset == "id" else EVALSETS[summary.evalset]
@@ -47,7 +47,7 @@ def answer(summary: Summary) -> Markup:
     tied, others = (first.places or (1, 1))[1] - 1, ""
     if tied and summary.between is not None:
         others = f", and {tied} other{'s' * (tied > 1)} may be as good {summary.between.where}"
-    return Markup("{}; of the methods that keep accuracy, <strong>{}</strong> comes first with {} %{}.").format(
+    return Markup("{}; of the methods that keep accuracy, <strong>{}</strong> comes first, with {} %{}.").format(
         usual, _link(first), value, others
     )
 
@@ -87,7 +87,7 @@ def to_expect(results: Results) -> Iterator[str]:
         else:
             range_ = f"{low} to {high} % of predictions flip (median {middle} %)"
         yield (
-            f"{task.capitalize()}: over {len(churns)} families of datasets, {range_} between two models of {method} "
+            f"{task.capitalize()}: over {len(churns)} families of datasets, {range_} between two {method} models "
             f"that were trained on {TRAINED_ON[results.sampling]}."
         )
 
@@ -105,7 +105,7 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
-    over = names if len(summary.datasets) <= MOST_NAMED else f"{summary.over}, which are listed below"
+    over = names if len(summary.datasets) <= MOST_NAMED else summary.over
     tests = f"{EVALSETS[summary.evalset]}s of {over}. 95 % intervals over {summary.interval}."
     lines = [f"{tests} {RULE}", *filter(None, [stable(summary)])]
     if summary.left_out:
@@ -122,9 +122,9 @@ def notes(summary: Summary) -> list[str]:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test of the mean ranks by raw churn over {ranking.n} datasets{once}, regardless of lost "
-            f"accuracy: χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
-            f"{ranking.critical_difference:.1f}."
+            f"Friedman's test of the mean ranks by raw churn over {ranking.n} {'families' if once else 'datasets'}"
+            f"{once}, regardless of lost accuracy: χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of "
+            f"mean ranks is {ranking.critical_difference:.1f}."
         )
     return lines
 

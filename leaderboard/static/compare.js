@@ -84,6 +84,7 @@ async function comparePage() {
     }
     return names;
   }
+  const inUnits = (m, task) => task === "regression" && ["churn", "mae"].includes(m.key);
   const listed = (names) => [...names].map(([name, i]) => [name, about.methods[i].title]);
 
   const sets = about.sets.map(({ key, title }) => [key, title]);
@@ -103,9 +104,16 @@ async function comparePage() {
   /** The splits of a method on a dataset, with the value and influences of a measure. */
   const splits = (m, i, a) => about.cells[i][a]?.map(([split, seeds], k) => [split, seeds, ...m.values[i][a][k]]);
 
+  const erm = about.methods.findIndex(({ name }) => name === "erm");
+  const average = (parts) => (parts ?? []).reduce((sum, [, , value]) => sum + value / parts.length, 0);
+
   /** Return the comparison of two methods in a measure on the datasets that have both, or null. */
   function compared(datasets, m, a, b) {
-    const found = datasets.map(([, i]) => difference(splits(m, i, a), splits(m, i, b)));
+    const found = datasets.map(([, i]) => {
+      const d = difference(splits(m, i, a), splits(m, i, b));
+      const unit = m.ofErm ? average(splits(m, i, erm)) : 1;
+      return d && unit ? { ...d, value: d.value / unit, half: d.half / unit } : null;
+    });
     const kept = datasets.map((_, k) => k).filter((k) => found[k]);
     if (!kept.length) return null;
     return { measure: m, kept, found, ...overFamilies(kept.map((k) => datasets[k][0]), kept.map((k) => found[k])) };
@@ -130,6 +138,9 @@ async function comparePage() {
     for (const m of measures) m.values ??= await file("compare/", m.key);
     if (turn !== turns) return; // superseded by a later choice
     const datasets = chosen(state);
+    if (datasets.length > 1) { // units differ between datasets
+      for (const [k, m] of measures.entries()) if (inUnits(m, task)) measures[k] = { ...m, title: `Δ ${m.name} (% of ERM's)`, scale: 100, digits: 1, ofErm: true };
+    }
     const names = present(datasets);
     for (const name of ["a", "b"]) options(form.elements[name], listed(names), state[name]);
     const [a, b] = ["a", "b"].map((name) => names.get(form.elements[name].value));
@@ -143,27 +154,28 @@ async function comparePage() {
     $("#each").hidden = !found.length;
     $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b) : []));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
-    $("#matrix-note").textContent = `Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; grey: neither.${inUnits(measure, task) ? " Units differ between datasets, so the mean over them has none: compare signs." : ""}`;
+    $("#matrix-note").textContent = `Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; grey: neither.`;
   }
-
-  const inUnits = (m, task) => task === "regression" && ["churn", "mae"].includes(m.key);
 
   /** One paragraph: is the first method better, by how much, and on how many families? */
   function verdict({ measure, mean: over, each: families }, first, second, adjusted, tests) {
     const better = excludesZero(over) ? Math.sign(over.value) * measure.better : 0;
     const [value, ends] = shown(over, measure);
-    const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
-    const head = better === 0 ? `It is unclear whether ${first} is better than ${second} in ${measure.name}` : `${better > 0 ? first : second} is better in ${measure.name}`;
+    const side = measure.better || 1; // of neither side, the higher is counted first
+    const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * side === sign).length;
+    const head = better !== 0 ? `On these datasets, ${better > 0 ? first : second} is better in ${measure.name}`
+      : measure.better !== 0 || !excludesZero(over) ? `It is unclear whether ${first} and ${second} differ in ${measure.name}`
+        : `On these datasets, ${measure.name} is ${over.value > 0 ? "higher" : "lower"} with ${first}`;
     const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} on these datasets after Holm's adjustment for ${tests} pairs of methods.`;
     const open = families.length - of(1) - of(-1);
-    return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));
+    return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${measure.better ? `${first} wins on ${of(1)} and loses on ${of(-1)}` : `It is higher on ${of(1)} and lower on ${of(-1)}`}; on ${open} the interval includes 0.`));
   }
 
   /** The table of datasets: a column with a picture for each measure, and what flips under one method alone. */
   function each(datasets, found, a, b) {
     const [first, second] = [about.methods[a], about.methods[b]];
     const units = [...new Set(datasets.map(([dataset]) => dataset.unit))];
-    const title = (m) => (units.length === 1 && units[0] && !m.title.includes("(") && inUnits(m, "regression") ? `${m.title} (${units[0]})` : m.title);
+    const title = (m) => (units.length === 1 && units[0] && !m.title.includes("(") && inUnits(m, datasets[0][0].task) ? `${m.title} (${units[0]})` : m.title);
     const flips = datasets[0][0].task === "classification";
     const head = make("tr", {}, make("th", { scope: "col" }, "Dataset"), ...found.map(({ measure }) => make("th", { scope: "col" }, title(measure))),
       make("th", { scope: "col", class: "left" }, flips ? "Flip under one alone" : "Molecules"), make("th", { scope: "col", class: "left" }, "Marks"));

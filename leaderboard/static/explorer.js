@@ -84,7 +84,7 @@ function explorer() {
     if (turn !== drawn) return; // superseded by a later request
     const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
     current = { state, flips, order, methods };
-    form.hidden = one;
+    form.classList.toggle("off", one);
     for (const part of $$(".overview")) part.hidden = one;
     if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, false), lines));
     else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods)));

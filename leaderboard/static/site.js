@@ -181,9 +181,9 @@ function leaderboard(board) {
       for (const option of $$("option:not([value])", label)) option.hidden = option.disabled = !there.has(option.value);
     }
     const visible = rows.filter((row) => !row.hidden);
-    const says = (i) => {
-      const ranked = visible.filter((row) => !row.classList.contains("unranked"));
-      return i >= 0 && (ranked.length < 2 || new Set(ranked.map((row) => row.cells[i].textContent.trim())).size > 1);
+    const says = (i) => { // something that differs between the methods; of what they are made of, those that are shown
+      const compared = PARTS.includes(keys[i]) ? ranked.filter((row) => !row.hidden) : ranked;
+      return i >= 0 && (compared.length < 2 || new Set(compared.map((row) => row.cells[i].textContent.trim())).size > 1);
     };
     const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
@@ -282,7 +282,7 @@ function decide() {
 
     function amount(method) {
       const ends = churn(method);
-      const words = choice.task === "regression" ? "% of the variance of predictions is retraining" : "of 1,000 calls change, at equally many positives";
+      const words = choice.task === "regression" ? "% of the variance of predictions comes from retraining" : "of 1,000 calls change, at equally many positives";
       return make("div", {}, make("p", { class: "soft small" }, method.title),
         make("p", { class: "big" }, number(ends[0], unit.digits)), make("p", {}, `${words} ${interval(ends, unit.digits)}`),
         ...(choice.task === "regression" ? [] : [dots(Math.round(ends[0]))]));
@@ -295,20 +295,21 @@ function decide() {
       const ends = change(method, choice.task);
       const loss = ends === null ? "No other method within both limits has less churn."
         : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}; ${why}.`;
-      const cost = method.compute === null || ends === null ? "" : ` It takes ${number(method.compute)} times ERM's compute.`;
+      const cost = method.compute === null || ends === null ? "" : ` It takes ${method.compute < 0.05 ? "less than 0.05" : number(method.compute)} times ERM's compute.`;
       const low = method.low ? [make("p", {}, make("strong", {}, method.mark), ` The average hides losses of ${method.low}.`)] : [];
       answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost), ...low,
         make("div", { class: "pair" }, amount(method), ...(reference && reference !== method ? [amount(reference)] : [])));
     }
     $("#others tbody").replaceChildren(...judged.map(([method, fits, why]) => {
       const ends = change(method, choice.task);
-      return make("tr", {}, make("th", { scope: "row" }, link(method), ...(method.low ? [" ", make("span", { class: "mark", title: `loses ${method.low}` }, method.mark)] : [])),
+      return make("tr", {}, make("th", { scope: "row" }, link(method), ...(method.mark ? [" ", make("span", { class: "mark", title: method.low && `loses ${method.low}` }, method.mark)] : [])),
         make("td", {}, number(churn(method)[0], unit.digits), " ", make("span", { class: "interval" }, interval(churn(method), unit.digits))),
         make("td", {}, ends ? number(ends[0], 1, true) : "–", " ", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
         make("td", {}, method.compute === null ? "–" : number(method.compute)),
         make("td", { class: fits ? "left" : "left soft" }, make("span", { "aria-hidden": "true" }, fits ? "✓ " : "✕ "), why));
     }));
     $("#lose-unit").textContent = unit.field;
+    $("#others-title").textContent = `All methods, lowest ${choice.task === "regression" ? "1 − ICC" : "matched churn"} first`;
     $("#others .churn").textContent = unit.churn;
     $("#others .change").textContent = unit.change;
     $("#others").hidden = false;

@@ -176,21 +176,27 @@ async function yoursPage() {
     const found = measures(runs, halves, known.y, task, positives[split.selectedIndex]);
     const [key, name, estimate, digits] = found[0];
     const scale = key === "churn" && task === "regression" ? 1 : 100;
-    const rows = (await published(key)).map(([method, x]) => [method, x * scale, false]);
-    rows.push(["Your predictions", estimate[0], true]);
+    const [kept, what, mine] = found[found.length - 1];
+    const unitOf = kept === "mae" ? 1 : 100;
+    const qualities = new Map((await published(kept)).map(([method, x]) => [method, x * unitOf]));
+    const erm = qualities.get(about.methods.find(({ name }) => name === "erm")?.title);
+    const loss = kept === "mae" ? 100 * (mine[0] / erm - 1) : erm - mine[0];
+    const loses = loss > 5; // as † does; NaN without ERM
+    const rows = (await published(key)).map(([method, x]) => [method, x * scale, false, qualities.get(method)]);
+    if (!loses) rows.push(["Your predictions", estimate[0], true, mine[0]]);
     rows.sort(([, a], [, b]) => a - b);
     const place = rows.findIndex(([, , mine]) => mine);
-    const beside = [place ? `after ${rows[place - 1][0]}` : "", place < rows.length - 1 ? `before ${rows[place + 1][0]}` : ""];
+    const beside = [place > 0 ? `after ${rows[place - 1][0]}` : "", place < rows.length - 1 ? `before ${rows[place + 1][0]}` : ""];
     $("#verdict").replaceChildren(
-      make("p", {}, `${runs.length} retrainings, ${known.ids.length} examples of ${title}${unit ? ` (${unit})` : ""}. By ${name.replace(/ \(.*/, "").toLowerCase()}, place ${place + 1} of ${rows.length}${beside.some(Boolean) ? `, ${beside.filter(Boolean).join(" and ")}` : ""}.`),
+      make("p", {}, `${runs.length} retrainings, ${known.ids.length} examples of ${title}${unit ? ` (${unit})` : ""}. ${loses ? `No place: ${kept === "mae" ? `the MAE is ${number(loss, 1)} % above` : `accuracy is ${number(loss, 1)} pp below`} ERM's, ${number(erm, kept === "mae" ? 3 : 1)}, and a place is for methods that lose at most 5 (†), since low churn is cheap for a bad model.` : `By ${name.replace(/ \(.*/, "").toLowerCase()}, place ${place + 1} of ${rows.length}${beside.some(Boolean) ? `, ${beside.filter(Boolean).join(" and ")}` : ""}.`}`),
       make("ul", {}, ...found.map(([, what, value, n]) => make("li", {}, `${what}: ${number(value[0], n)} ${interval(value, n)}`))));
-    $("#places").replaceChildren(head("#", name, "Method"), make("tbody", {}, ...rows.map(([method, x, mine], i) =>
-      make("tr", { class: mine ? "chosen" : "" }, make("td", {}, String(i + 1)), make("td", {}, number(x, digits)), make("th", { scope: "row", class: "left" }, method)))));
+    $("#places").replaceChildren(head("#", name, what, "Method"), make("tbody", {}, ...rows.map(([method, x, mine, quality], i) =>
+      make("tr", { class: mine ? "chosen" : "" }, make("td", {}, String(i + 1)), make("td", {}, number(x, digits)), make("td", {}, quality === undefined ? "–" : number(quality, kept === "mae" ? 3 : 1)), make("th", { scope: "row", class: "left" }, method)))));
     const outputs = task === "regression" ? runs : runs.map(classesOf);
     const churn = known.ids.map((_, t) => ofPairs(outputs.map((run) => [run[t]]), halves, distance)[0]);
     const worst = [...known.ids.keys()].sort((a, b) => churn[b] - churn[a]).filter((t) => churn[t] > 0).slice(0, 20);
     const shown = (x) => (task === "regression" ? number(x, 3) : `${number(100 * x, 0)} %`);
-    $("#fragile").replaceChildren(head("Pairs that differ", "Example", "True"), make("tbody", {}, ...worst.map((t) =>
+    $("#fragile").replaceChildren(head("Pairs that differ", "Example", task === "regression" ? "True value" : "True class"), make("tbody", {}, ...worst.map((t) =>
       make("tr", {}, make("td", {}, shown(churn[t])), make("th", { scope: "row", class: "left" }, known.smiles[t] ?? known.ids[t]), make("td", {}, String(known.y[t]))))));
     $("#places").hidden = false;
     for (const table of ["fragile", "fragile-title"]) $(`#${table}`).hidden = !worst.length;

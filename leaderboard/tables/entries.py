@@ -115,7 +115,7 @@ FACTORS = by_task(
         "What goes with each part of a pipeline",
         "Share of the variance over pipelines and families of datasets, with 95 % intervals over families "
         "(jackknife): an analysis of variance, averaged over all orders in which parts come before pairs of parts "
-        "(Lindeman, Merenda and Gold 1980). Estimates are without bias, so that a share of nothing can come out "
+        "(Lindeman, Merenda and Gold 1980). Estimates are unbiased, so that a share that is truly zero can come out "
         "below 0.",
         factors.variances,
     ),

@@ -36,9 +36,9 @@ RULE = (
     "Methods are in the order of matched churn (regression: 1 − ICC). A method has a place if its difference from ERM "
     "in matched accuracy lies above −1 pp with its whole 95 % interval over families (regression: in MAE, below +2 %); "
     f"over fewer than {FAMILIES} families, which have no such interval, if it is not shown to lose more than 5 pp "
-    "(5 %). Datasets on which it loses more than 5 pp of accuracy (†) are named beside it and take no place away. A "
-    "place also takes every canonical split and train seed that most methods have, and no others count: a method with "
-    "three of ten retrainings is listed, not placed."
+    "(5 %). Datasets on which it loses more than 5 pp of accuracy (†) are named beside it and do not cost it its place."
+    " A place also requires every canonical split and train seed that most methods have, and no others count: a method "
+    "with three of ten retrainings is listed, not placed."
 )
 
 

@@ -114,12 +114,12 @@ def checks(task: Task) -> TableBuilder:
                 ]
                 rows.append((f"{title}: {words}", *cells))
         unit = scale_of(task)[2].replace("%", "pp")
-        header = (f"Error ({unit})", f"Less the mean's ({unit})", "Within", f"Width ({unit})")
+        header = (f"Error ({unit})", f"Difference from the mean's ({unit})", "Within", f"Width ({unit})")
         note = (
-            f"The health report goes by what has the smallest error of ERM's churn by family: {PREDICTORS[chosen]}. "
-            "Within: families whose churn is in their 95 % prediction interval. Width: the median one of these "
-            "intervals. The interval of a difference takes the errors of families as independent, although each is "
-            "predicted from most of the others."
+            "The health report uses the predictor with the smallest error for ERM's churn, by family: "
+            f"{PREDICTORS[chosen]}. Within: families whose churn is in their 95 % prediction interval. Width: the "
+            "median one of these intervals. The interval of a difference takes the errors of families as independent, "
+            "although each is predicted from most of the others."
         )
         over = (("", 1), ("One family left out", 4), ("Its whole group left out", 4))
         every = points(results, task)

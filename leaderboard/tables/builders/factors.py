@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -203,9 +204,9 @@ class Change(NamedTuple):
     churn: np.ndarray
     quality: np.ndarray
 
-    def shown(self) -> list[Value]:
+    def shown(self, digits: int = 1) -> list[Value]:
         """Format the means, with their intervals over families."""
-        return [Value.of(jackknife([each]), 100, signed=True) for each in self]
+        return [Value.of(jackknife([each]), 100, digits, signed=True) for each in self]
 
     def helps(self, task: Task) -> bool:
         """Tell whether churn is lower, and quality kept as a place asks, with the whole intervals."""
@@ -248,13 +249,18 @@ def remedies(task: Task) -> TableBuilder:
 
     def build(results: Results, kind: IntervalKind) -> Body | None:
         whole = grid(results, kind, task)
+        known = [*remedied(whole)] if whole else []
+        if whole is None or not known:
+            return None
+        beside = {"Without the remedy": [one.alike for one in known]}
+        if any(one.best for one in known):
+            beside["Best plain pipeline of the learner"] = [one.best for one in known]
         rows: list[tuple[TableCell, ...]] = []
-        for one in remedied(whole) if whole else ():
-            shown = [change.shown() if change else [Value(MISSING)] * 2 for change in (one.alike, one.best)]
-            rows.append((one.title, *shown[0], *shown[1]))
-        over = (("", 1), ("Without the remedy", 2), ("Best plain pipeline of the learner", 2))
-        header = ("Pipeline", *_heads(task), *_heads(task))
-        return Body(header, tuple(rows), whole.datasets, over=over) if whole and rows else None
+        for one, *changes in zip(known, *beside.values(), strict=True):
+            shown = [change.shown() if change else [Value(MISSING)] * 2 for change in changes]
+            rows.append((one.title, *chain.from_iterable(shown)))
+        over = (("", 1), *((text, 2) for text in beside))
+        return Body(("Pipeline", *_heads(task) * len(beside)), tuple(rows), whole.datasets, over=over)
 
     return build
 
@@ -280,8 +286,8 @@ def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
         ({one.title: one.alike for one in known if one.alike}, "the same without it"),
         ({one.title: one.best for one in known if one.best}, "the best plain pipeline of the same learner"),
     ):
-        helpful = [f"{title} ({change.shown()[0].text} pp)" for title, change in changes.items() if change.helps(task)]
-        count = f"{len(helpful) or 'none'} churn less than {than}, at kept accuracy"
+        helpful = [f"{title} ({change.shown(2)[0].text} pp)" for title, change in changes.items() if change.helps(task)]
+        count = f"{len(helpful) or 'none'} churn less than {than}, without losing accuracy"
         if changes:
             of = f"{task.capitalize()}: of {len(changes)} pipelines with a remedy"
             yield f"{of}, {count}{': ' * bool(helpful)}{'; '.join(helpful)}."

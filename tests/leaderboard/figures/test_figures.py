@@ -246,7 +246,7 @@ def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(fig
     cells = made_up(40, {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}})
     forest = next(figure for figure in build(collect(cells)) if figure.key == "forest")
     assert len(set(re.findall(r">(method \d\d)<", forest.svg))) == 8
-    assert "of 15 methods beside ERM, the 8 with the lowest mean rank" in forest.caption
+    assert "of 15 methods beside ERM, the 8 that churn least" in forest.caption
     for figure in figures:
         assert "ERM: one plain network. Churn: " in figure.caption, figure.key
         assert "trained on bootstraps of the training rows" in figure.caption, figure.key
@@ -287,7 +287,7 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     one = next(d for d in results.datasets if d.name == "one")
     kept, note = calmest(results.methods()[1:], [board(one)])
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
-    assert f"of 15 methods beside ERM, the {MOST - 1} with the lowest mean rank" in note
+    assert f"of 15 methods beside ERM, the {MOST - 1} that churn least" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
     pareto = draw(next(iter(of_results(Results((one,))))))
     assert pareto is not None

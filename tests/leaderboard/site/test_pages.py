@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.catalogue import example_flips, scorecard
+from benchmark.measure.catalogue import MAE, example_flips, scorecard
 from benchmark.store.cell import Submission
 from benchmark.types import TASKS
 from leaderboard import site
@@ -29,6 +29,7 @@ from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
+from leaderboard.tables.table import spelled
 
 from ..conftest import noisy
 
@@ -236,7 +237,7 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     page.open("index.html")
     assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
     assert page.texts("#count") == ["3 methods"]
-    assert "of the methods that keep accuracy, CALM comes first with" in page.texts(".lede")[0]
+    assert "of the methods that keep accuracy, CALM comes first, with" in page.texts(".lede")[0]
     hidden = "[...document.querySelectorAll('#board th')].filter((th) => th.hidden).map((th) => th.dataset.key)"
     assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
 
@@ -894,10 +895,29 @@ def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page
     assert page.run("return holm(arguments[0])", p) == pytest.approx(multipletests(p, method="holm")[1].tolist())
 
 
+def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(make_cell, tmp_path, page: Page) -> None:
+    y, rng = np.linspace(-1, 1, 30).astype(np.float32), np.random.default_rng(0)
+    cells = [
+        make_cell(f"r{unit}", m, values=unit * (y[:, None] + s * rng.normal(size=(5, 30, 1))), y=unit * y)
+        for unit in (1, 1000)
+        for m, s in (("erm", 0.2), ("calm", 0.1))
+    ]
+    page.folder = site.write(collect(cells), tmp_path / "site").parent
+    page.open("compare.html#on=regression/regression&a=calm&b=erm&measure=mae")
+    page.wait("document.querySelector('#each tbody tr')")
+    of = {(c.key.dataset, c.title): MAE.mean(c.predictions["id"]) for c in cells}
+    changes = [100 * (of[d, "CALM"] / of[d, "ERM"] - 1) for d in ("r1", "r1000")]
+    (said,) = (line for line in page.texts("#verdict p") if "MAE" in line)
+    assert f"CALM minus ERM, Δ MAE (% of ERM's): {spelled(np.mean(changes))} [" in said
+    rows = {row.split()[0]: row for row in page.texts("#each tbody tr")}
+    for dataset, change in zip(("R1", "R1000"), changes, strict=True):
+        assert spelled(change) in rows[dataset]
+
+
 def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
     page.open("compare.html#a=CALM&b=erm")
     page.wait("document.querySelector('#verdict h2')")
-    assert page.texts("#verdict h2")[0] == "CALM is better in churn"
+    assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in churn"
     assert page.texts("#verdict h2")[1].endswith("accuracy")
     assert len(page.texts("#each tbody tr")) == 2
     page.fill("measure", "auroc")

@@ -1,7 +1,7 @@
 """The board of the published results is there at once."""
 
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,15 @@ from leaderboard.write.published import write
 
 
 @pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cell: Callable) -> Path:
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cell: Callable) -> Iterator[Path]:
     """A folder of published results with two methods, and an empty cache."""
     write(collect([make_cell("set", method) for method in ("erm", "twin")]), tmp_path / "published" / "0", tables=False)
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(published, "PUBLISHED", tmp_path / "published" / "0")
     monkeypatch.setattr(prepared, "ARCHIVE", tmp_path / "published" / "board.tar.xz")
-    return tmp_path / "published"
+    published.listed_methods.cache_clear()
+    yield tmp_path / "published"
+    published.listed_methods.cache_clear()
 
 
 def test_a_checkout_builds_the_board_once_and_again_after_a_change(shipped: Path, make_cell: Callable) -> None:

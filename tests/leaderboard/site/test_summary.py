@@ -129,7 +129,7 @@ def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cel
     assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
     answer = str(sentences.answer(summary))
     assert answer.startswith("Over 3 datasets, ")
-    assert "CALM</a></strong> comes first with " in answer
+    assert "CALM</a></strong> comes first, with " in answer
 
 
 def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid: Results, make_cell) -> None:
@@ -236,8 +236,8 @@ def test_the_answer_names_the_best_method_and_its_churn(grid: Results) -> None:
         row_of(summary_of(grid), "CALM").estimates[ORDER["classification"].key],
     )
     assert "Over 4 datasets, two retrainings of" in answer
-    assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first with ' in answer
-    assert f"comes first with {100 * calm.value:.1f} %." in answer
+    assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first, with ' in answer
+    assert f"comes first, with {100 * calm.value:.1f} %." in answer
 
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:

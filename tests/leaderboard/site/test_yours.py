@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.measure.catalogue import CHURN, CHURN_OF_VALUES, MAE, MATCHED_CHURN, ONE_MINUS_ICC
+from benchmark.measure.catalogue import ACCURACY, CHURN, CHURN_OF_VALUES, MAE, MATCHED_CHURN, ONE_MINUS_ICC
 from benchmark.measure.estimate import estimate
 from benchmark.store.cell import Cell
 from benchmark.types import Predictions
@@ -84,8 +84,8 @@ def shown(measure: Any, value: Any) -> str:
 
 def test_it_says_what_score_says_and_where_that_stands(yours: Yours, cells: list[Cell]) -> None:
     p = cells[0].predictions["id"]
-    mine = np.random.default_rng(1).beta(2, 2, (5, 40)).round(2)
-    mine[:, :7] = 0.5  # ties, one of them at the cut
+    mine = (0.4 * p.y + np.random.default_rng(1).beta(2, 2, (5, 40)) * 0.6).round(2)
+    mine[:, 10:17] = 0.5  # ties, one of them at the cut
     said = yours.given("D", wide(p, mine))
     ours = score(np.stack([1 - mine, mine], -1).astype(np.float32), p.y, p.ids).estimates
     values = np.stack([1 - mine, mine], -1).astype(np.float32)
@@ -98,11 +98,27 @@ def test_it_says_what_score_says_and_where_that_stands(yours: Yours, cells: list
     ]
     others = {c.title: MATCHED_CHURN.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
     expected = sorted({**others, "Your predictions": matched.value}.items(), key=lambda item: item[1])
-    assert yours.rows("places") == [f"{i} {100 * x:.1f} {name}" for i, (name, x) in enumerate(expected, 1)]
+    right = {c.title: ACCURACY.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
+    right["Your predictions"] = ours["accuracy"].value
+    assert yours.rows("places") == [
+        f"{i} {100 * x:.1f} {100 * right[name]:.1f} {name}" for i, (name, x) in enumerate(expected, 1)
+    ]
     place = [name for name, _ in expected].index("Your predictions") + 1
     assert f"By matched churn, place {place} of 3, " in said[0]
     top = yours.rows("fragile")[0].split()
     assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
+
+
+def test_predictions_that_lose_more_than_5_pp_of_accuracy_have_no_place_however_low_their_churn(
+    yours: Yours, cells: list[Cell]
+) -> None:
+    p = cells[0].predictions["id"]  # ERM's
+    said = yours.given("D", wide(p, np.tile(np.linspace(0.1, 0.3, 40), (3, 1))))
+    loss = 100 * (ACCURACY.mean(p) - (p.y == 0).mean())
+    assert loss > 5
+    assert f"No place: accuracy is {loss:.1f} pp below ERM's, {100 * ACCURACY.mean(p):.1f}, " in said[0]
+    assert said[1].startswith("Matched churn (%): 0.0")
+    assert not any("Your predictions" in row for row in yours.rows("places"))
 
 
 def test_two_halves_of_a_halving_are_compared_and_no_others(yours: Yours, folder: Path, cells: list[Cell]) -> None:
@@ -148,8 +164,8 @@ def test_it_says_how_large_a_difference_so_many_retrainings_find(driver, folder,
 
 def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]) -> None:
     p = cells[0].predictions["id"]
-    said = yours.given("D", wide(p, np.random.default_rng(4).integers(0, 2, (3, 40))))
-    assert "By churn, place 3 of 3, after ERM." in said[0]
+    said = yours.given("D", wide(p, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - p.y, p.y)))
+    assert "By churn, place " in said[0]
     assert [line.partition(":")[0] for line in said[1:]] == ["Churn (%)", "Accuracy (%)"]
 
 

@@ -105,7 +105,7 @@ def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_ch
     assert row.rank is not None, "the paper's mean ranks are not about accuracy"
     assert summary.by_rank[0] is row
     answer = sentences.answer(summary)
-    assert "CALM</a></strong> comes first with " in answer
+    assert "CALM</a></strong> comes first, with " in answer
 
 
 @pytest.mark.parametrize(
@@ -478,7 +478,7 @@ def test_a_place_is_a_range_where_methods_cannot_be_told_apart(wide: list[Cell],
     assert [pair for pair, p in tests.items() if p > 0.05] == [tuple(row.title for row in summary.placed[2:])]
     assert [row.shown_place.text for row in summary.placed] == ["1", "2", "3–4", "3–4"]
     assert "Wilcoxon's test over 9 families, Holm's correction for 6 pairs of methods" in summary.place_sentence
-    assert "CALM</a></strong> comes first with " in sentences.answer(summary)
+    assert "CALM</a></strong> comes first, with " in sentences.answer(summary)
     assert "may be as good" not in sentences.answer(summary)
 
 
