@@ -166,7 +166,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Resolution:
-    """Tests of an order of methods, two by two, by the paired mean difference that orders them.
+    """Tests of an order of methods, by the paired mean difference that orders them.
 
     ``pairs`` are titles, ``differences`` the first less the second, and ``adjusted`` their p-values after Holm's
     correction for the number of pairs. ``where`` they would differ, and how they are compared (``paired``), in words.
@@ -182,15 +182,6 @@ class Resolution:
     def differ(self) -> tuple[bool, ...]:
         """The pairs that differ."""
         return tuple(p < ALPHA for p in self.adjusted)
-
-    @property
-    def sentence(self) -> str:
-        """The number of pairs of neighbours that differ, in words; "" if there are none."""
-        n = len(self.pairs)
-        return (
-            f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ "
-            f"({self.paired}, p < {ALPHA} after Holm's correction for {n} pairs)."
-        ) * bool(n)
 
     def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the first and the last place that each of ``titles`` may have, where ``pairs`` are all pairs of them.

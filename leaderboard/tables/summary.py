@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from string import ascii_uppercase
 
 import numpy as np
@@ -104,6 +104,11 @@ def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
     return [*columns, *map(SummaryColumn, of_all_measures(sampling))]
 
 
+def spelled_places(place: int, first: int, last: int) -> Value:
+    """Format a ``place`` with the range of those that the method may have."""
+    return Value(f"{first}–{last}" if first < last else str(first), place, first, last)
+
+
 @dataclass(frozen=True)
 class SummaryRow:
     """A method over a set of datasets, with its ``place`` in the order of the page (``leaderboard.tables.order``).
@@ -142,8 +147,7 @@ class SummaryRow:
         """The range of places, as ``2–4``."""
         if self.place is None:
             return Value(MISSING)
-        first, last = self.places or (self.place, self.place)
-        return Value(f"{first}–{last}" if first < last else str(first), self.place, first, last)
+        return spelled_places(self.place, *(self.places or (self.place, self.place)))
 
     @property
     def slug(self) -> str:
@@ -246,9 +250,9 @@ class Summary:
         return [row for row in self.rows if row.place is not None]
 
     @property
-    def neighbours(self) -> list[Pair]:
-        """The titles of each method with a place and the next."""
-        return [*pairwise(row.title for row in self.placed)]
+    def pairs(self) -> list[Pair]:
+        """The titles of each two methods with a place."""
+        return [*combinations([row.title for row in self.placed], 2)]
 
     @property
     def place_sentence(self) -> str:
@@ -392,7 +396,7 @@ def _ranged(summary: Summary) -> Summary:
     titles = [row.title for row in summary.placed]
     if len(titles) < 2:
         return summary
-    pairs, block = [*combinations(titles, 2)], summary.datasets
+    pairs, block = summary.pairs, summary.datasets
     if summary.kind == "paper" or len(set(units(block))) < FEWEST_UNITS:
         between = resolution(block, pairs, summary.kind, summary.evalset)
     else:

@@ -13,8 +13,8 @@ from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
-from leaderboard.tables.order import RULE, Resolution, order, over_splits, resolution, resolution_elsewhere
-from leaderboard.tables.summary import Summary, first, headline, summaries
+from leaderboard.tables.order import RULE, order, over_splits, resolution, resolution_elsewhere
+from leaderboard.tables.summary import Summary, first, headline, spelled_places, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
 
 COLUMNS = ("matched_churn", "delta_matched_churn", "delta_matched_accuracy", "churn", "delta_accuracy", "compute")
@@ -118,30 +118,23 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
-    block, pairs = summary.datasets, summary.neighbours
-    elsewhere = [resolution_elsewhere(block, summary.values, pairs, unit) for unit in PLURAL]
-    tests = [resolution(block, pairs, kind), *elsewhere]
+    placed = {row.title: row.place for row in summary.placed if row.place}
+    tests = [resolution_elsewhere(summary.datasets, summary.values, summary.pairs, unit) for unit in PLURAL]
+    tests.append(resolution(summary.datasets, summary.pairs, kind))
+    ranges = [test.places([*placed]) for test in tests]
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
         churns = [Value.of(Estimate(ordered.churn[row.title], np.nan, np.nan), 100) for ordered in orders.values()]
         ranks = [Value.of(ordered.ranks.get(row.title), digits=1) for ordered in orders.values()]
-        p = [_p(test, row.title) for test in tests]
-        rows.append((row.title, row.shown_place, *churns, *ranks, *p, "; ".join(row.remarks)))
+        places = [spelled_places(row.place, *of[row.title]) if row.place else Value(MISSING) for of in ranges]
+        rows.append((row.title, *places, *churns, *ranks, "; ".join(row.remarks)))
     by = [f"by {unit}" for unit in PLURAL]
-    over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
-    header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
+    over = (("", 1), ("Place", 3), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("", 1))
+    header = ("Method", "other families", "other groups", "these datasets", *by, *by, "Remarks")
     notes = [_friedman(ordered.ranking, unit) for unit, ordered in orders.items() if ordered.ranking is not None]
-    notes += [summary.place_sentence, *(test.sentence for test in tests)]
+    notes += [summary.place_sentence, *(f"Places {test.where}: {test.paired}." for test in tests[1:])]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
-
-
-def _p(test: Resolution, title: str) -> Value:
-    """Format the adjusted p-value of a method against the place above."""
-    for (_, second), p in zip(test.pairs, test.adjusted, strict=True):
-        if second == title:
-            return Value(f"{p:.2g}" if p >= 0.001 else "< 0.001", p)
-    return Value("")
 
 
 def _friedman(ranking: Ranking, unit: AggregationUnit) -> str:
