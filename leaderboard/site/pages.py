@@ -378,6 +378,7 @@ class Site:
         contest = [row for row in board.rows if (value := row.estimates[ordered]) and value.value == value.value]
         best = next((row for row in contest if not row.marks), None) if len(contest) > 1 else None
         columns = {column.key: column for column in board.columns}
+        unit = dataset.unit if dataset.task == "regression" else ""
 
         def show(row: BoardRow | None, key: str) -> str:
             return columns[key].show(row.estimates[key]).text.partition(" ")[0] if row else "–"
@@ -385,7 +386,7 @@ class Site:
         return {
             "dataset": dataset,
             "n_id": len(next(iter(dataset.entries[0].cells.values())).predictions["id"].ids),
-            "quality": show(erm, QUALITY[dataset.task].key),
+            "quality": f"{show(erm, QUALITY[dataset.task].key)} {unit}".strip(),
             "churn": show(erm, ordered),
             "best": best,
             "best_churn": show(best, ordered),

@@ -80,7 +80,8 @@ def to_expect(results: Results) -> Iterator[str]:
         if method is None:
             continue
         churns = [scale_of(task)[0] * point.churns[method] for point in with_method(results, task, method)]
-        low, middle, high = (f"{value:.2g}" for value in np.quantile(churns, (0, 0.5, 1)))
+        digits = 2 if task == "regression" else 0
+        low, middle, high = (spelled(value, digits) for value in np.quantile(churns, (0, 0.5, 1)))
         if task == "regression":
             unit = "standard deviations of the target"
             range_ = f"predictions differ by {low} to {high} {unit} on average (median {middle})"

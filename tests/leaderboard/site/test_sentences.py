@@ -38,8 +38,8 @@ def families(make_cell: Callable[..., Cell]) -> Results:
 def test_the_page_says_the_range_over_families(families: Results):
     (said,) = to_expect(families)
     churns = [100 * point.churns["ERM"] for point in with_method(families, "classification", "ERM")]
-    assert f"over 10 families of datasets, {min(churns):.2g} to {max(churns):.2g} % of predictions flip" in said
-    assert f"(median {np.median(churns):.2g} %)" in said
+    assert f"over 10 families of datasets, {min(churns):.0f} to {max(churns):.0f} % of predictions flip" in said
+    assert f"(median {np.median(churns):.0f} %)" in said
 
 
 def test_every_family_of_the_figure_is_named_where_the_pointer_rests(families: Results):
