@@ -115,7 +115,8 @@ def start(
     trees = [*((path, path) for path in (*SYSTEM, *bases, python)), *readable]
     bind = [word for source, target in trees for word in ("--ro-bind-try", os.path.realpath(source), target)]
     for path in map(os.path.realpath, hidden):
-        if os.path.isdir(path) and any(f"{path}/".startswith(f"{target}/") for _, target in trees):
+        above = [tree for tree in trees if f"{path}/".startswith(f"{tree[1]}/")]
+        if any(os.path.isdir(source + path.removeprefix(target)) for source, target in above):  # not in a copy of code
             bind += ["--tmpfs", path, "--remount-ro", path]
     # Devices would have times that all can change; files take their place, and none gives random numbers.
     files = [_in_memory(content) for content in (_filter(), b"", bytes(range(256)) * 256, *PROCESS.values())]

@@ -110,6 +110,17 @@ def test_a_sandbox_has_no_file_of_the_user_to_change_and_no_device(tmp_path, mon
     assert (path.stat(), path.read_text()) == (before, "1")
 
 
+def test_what_is_hidden_need_not_be_in_the_copy_of_the_folder_that_may_be_read(tmp_path):
+    """As a cache of the user's, beside the code that is copied for the sandbox."""
+    whole, copy = tmp_path / "whole", tmp_path / "copy"
+    (whole / "cache").mkdir(parents=True)
+    copy.mkdir()
+    (copy / "code.py").touch()
+    look = ["-I", "-S", "-c", f"import os; print(os.listdir({str(whole)!r}))"]
+    child = sandbox.start(look, [(str(copy), str(whole))], [str(whole / "cache")], stdout=subprocess.PIPE)
+    assert child.communicate()[0].decode().strip() == "['code.py']"
+
+
 def test_what_is_hidden_is_empty_though_it_lies_among_what_may_be_read(tmp_path):
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "test.csv").write_text("1")
