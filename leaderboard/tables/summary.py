@@ -259,10 +259,10 @@ class Summary:
         """What a range of places means, in words; "" without one."""
         if self.between is None:
             return ""
-        n = len(self.between.pairs)
+        pairs = f"{len(self.between.pairs)} pair{'s' * (len(self.between.pairs) > 1)} of methods"
         return (
             f"A place is a range where methods cannot be told apart {self.between.where}: all places lie in these "
-            f"ranges with 95 % confidence ({self.between.paired}, Holm's correction for {n} pairs of methods)."
+            f"ranges with 95 % confidence ({self.between.paired}, Holm's correction for {pairs})."
         )
 
     @property
