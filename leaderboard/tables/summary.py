@@ -280,7 +280,7 @@ def summaries(results: Results, kind: IntervalKind = "runs", evalset: str = "id"
     return _summaries(results, kind, evalset)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)  # four samplings, two tests, and intervals over both where decisions go by them
 def _summaries(results: Results, kind: IntervalKind, evalset: str) -> tuple[Summary, ...]:
     rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == evalset}
     tested = {key: tuple(d for d in members if evalset in d.evalsets) for key, members in sets(results).items()}
@@ -349,7 +349,7 @@ def _group(dataset: Dataset) -> str:
 
 
 Boards = Mapping[str, Mapping[str, BoardRow]]
-"""The rows of the ID boards by dataset and title."""
+"""The rows of the boards of one test by dataset and title."""
 
 
 def _summary(
@@ -393,15 +393,14 @@ def _summary(
 
 def _ranged(summary: Summary) -> Summary:
     """Add the ranges of places: for other families if there are enough to tell, otherwise for these datasets."""
-    titles = [row.title for row in summary.placed]
-    if len(titles) < 2:
-        return summary
     pairs, block = summary.pairs, summary.datasets
+    if not pairs:
+        return summary
     if summary.kind == "paper" or len(set(units(block))) < FEWEST_UNITS:
         between = resolution(block, pairs, summary.kind, summary.evalset)
     else:
-        between = resolution_elsewhere(block, {title: summary.values[title] for title in titles}, pairs)
-    ranges = between.places(titles)
+        between = resolution_elsewhere(block, summary.values, pairs)
+    ranges = between.places([row.title for row in summary.placed])
     rows = tuple(replace(row, places=ranges.get(row.title)) for row in summary.rows)
     return replace(summary, rows=rows, between=between)
 
