@@ -1,12 +1,14 @@
 """Base class and kernels of the learners that fit an estimator to a sample, on one thread."""
 
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Need
@@ -56,11 +58,11 @@ class Estimators(Learner):
     def data(self, sample: Sample) -> TrainingSet:
         """Return the rows of ``sample`` that a model is trained on."""
         rows, state = sample.rows, int(generator("forest", sample.seed, sample.member).integers(2**31))
-        x, y, targets = sample.x.astype(np.float64), sample.y, sample.targets
+        y, targets = sample.y, sample.targets
         if targets is not None and sample.task == "regression":
             y, targets = targets[:, 0], None
         soft = None if targets is None else targets[rows].astype(np.float64)
-        return TrainingSet(sample.task, x[rows], y[rows], rows, state, soft)
+        return TrainingSet(sample.task, sample.x[rows].astype(np.float64), y[rows], rows, state, soft)
 
     def fit(self, sample: Sample) -> "FittedEstimator":
         return self.fitted(sample, self.data(sample), self.trained)
@@ -68,7 +70,7 @@ class Estimators(Learner):
     @staticmethod
     def fitted(sample: Sample, data: TrainingSet, trained: Callable[[TrainingSet], Any]) -> "FittedEstimator":
         """Return what ``trained`` makes of ``data``, or a constant if there is one class."""
-        with threadpool_limits(1):  # sums on several threads would depend on the number of cores
+        with one_thread():  # sums on several threads would depend on the number of cores
             one_class = data.task == "classification" and data.targets is None and len(np.unique(data.y)) == 1
             estimator = Constant(data.y[:1]) if one_class else trained(data)
             return FittedEstimator(estimator, sample.n_outputs, sample.rows)
@@ -97,7 +99,7 @@ class FittedEstimator:
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         estimator, x = self.estimator, inputs.x.astype(np.float64)
-        with threadpool_limits(1):
+        with one_thread():
             if self.n_outputs == 1:
                 return np.asarray(estimator.predict(x), dtype=np.float64).reshape(len(x), 1)
             if not hasattr(estimator, "predict_proba"):
@@ -105,6 +107,17 @@ class FittedEstimator:
             values = np.zeros((len(x), self.n_outputs))
             values[:, estimator.classes_] = estimator.predict_proba(x)
             return values
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Return a context in which the libraries that are loaded compute on one thread."""
+    return _libraries(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Find the libraries, which takes as long as a small fit; again once more ``modules`` are imported."""
+    return ThreadpoolController()
 
 
 def are_bits(x: np.ndarray) -> bool:

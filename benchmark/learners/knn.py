@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
+from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for, one_thread
 from benchmark.pipeline import PositiveInt, Sample, learner
 
 
@@ -77,7 +76,7 @@ def of_neighbours(sample: Sample, x: np.ndarray, k: int, others: bool = False) -
     These are the distinct molecules of ``sample.rows``. The similarity is that of k-NN; the first of equals wins.
     ``others`` leaves out the molecule in the same row, for the rows of the sample itself.
     """
-    with threadpool_limits(1):
+    with one_thread():
         near = kernel_for(sample.x)(x.astype(np.float64), sample.x.astype(np.float64))
     if others:
         np.fill_diagonal(near, -np.inf)
