@@ -201,8 +201,8 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def spelled_rows(self) -> str:
-        """Row counts as text, such as ``968 train, 242 id, 303 ood``."""
-        return ", ".join(f"{n} {part}" for part, n in self.rows.items())
+        """Row counts as text, such as ``968 train, 242 ID test, 303 OOD test``."""
+        return ", ".join(f"{n} {part if part == 'train' else f'{part.upper()} test'}" for part, n in self.rows.items())
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,10 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
 
 
 def to_table(board: Board) -> Table:
-    """Return the board as a table with a row per method, marking the best unmarked method of each column."""
+    """Return the board as a table with a row per method, marking the best unmarked method of each column.
+
+    Splits and the number of retrainings are columns where methods differ in them, otherwise in the caption.
+    """
     columns = board.columns
     best = {column.key: _best(board, column) for column in columns}
     rows: list[tuple[str | Value, ...]] = []
@@ -125,14 +128,16 @@ def to_table(board: Board) -> Table:
         fewest, most = row.n_seeds
         runs = str(fewest) if fewest == most else f"{fewest}–{most}"
         rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
+    alike = {row[-2:] for row in rows}
+    counts = " ".join("Split {}; {} retrainings.".format(*one) for one in alike if len(alike) == 1)
     flags = {mark for row in board.rows for mark in (*row.marks, *([UNLIKE] if row.differs else []))}
     return Table(
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
         caption="Mean over retrainings or pairs of retrainings, and over splits; Δ is the difference from ERM on the "
-        f"same samples. {described(board.kind, board.sampling)}",
-        header=("Method", *(column.title for column in columns), "Splits", "Retrainings"),
-        rows=tuple(rows),
+        f"same samples. {described(board.kind, board.sampling)} {counts}".rstrip(),
+        header=("Method", *(column.title for column in columns), *(() if counts else ("Splits", "Retrainings"))),
+        rows=tuple(row[:-2] if counts else row for row in rows),
         notes=(*board.notes, *meanings(flags)),
         datasets=(board.dataset,),
         kind=board.kind,
