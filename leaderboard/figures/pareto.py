@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate, described
@@ -35,6 +36,8 @@ class Scale:
 MATCHED = Scale("Matched accuracy (%)", "Matched churn (%)", +1, 100)
 DIFFERENCE = Scale("Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)", +1, 100)
 FRONT = "Line: Pareto front of the filled methods."
+LETTERS = 28
+"""Of a line of the key, so that it leaves room for the axes."""
 LOSING = "Hollow: no place, for a loss of accuracy or another reason."
 
 
@@ -102,7 +105,7 @@ def _plot(
     points = [p for p in points if p.method in (reference, *kept)]
     height, top = 3.1, 0.26  # below the title, as high as the longest key
     on = sheet(COLUMN, height)
-    key = breadth((p.method for p in points), 7) + 0.22
+    key = breadth((line for p in points for line in wrap(p.method, LETTERS)), 7) + 0.22
     ax = axes(on, 0.42, key + 0.05, top, 0.4)
     best = front(points, scale.better)
     corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
@@ -118,7 +121,7 @@ def _plot(
     ticks(ax, 5)
     order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
     on.legend(
-        handles=handles(order, styles, [p.method for p in points if p.marked]),
+        handles=handles(order, styles, [p.method for p in points if p.marked], LETTERS),
         loc="upper left",
         bbox_to_anchor=(1 - key / COLUMN, 1 - top / height),
         borderaxespad=0,

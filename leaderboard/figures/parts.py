@@ -1,6 +1,8 @@
 """Parts shared by several figures: values with intervals, legends, axis limits and label positions."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -61,11 +63,14 @@ def look_of(style: Style, *, hollow: bool) -> dict[str, Any]:
     }
 
 
-def handles(methods: Iterable[str], styles: Mapping[str, Style], hollow: Collection[str] = ()) -> list[Line2D]:
-    """Return the legend handles of ``methods``."""
+def handles(
+    methods: Iterable[str], styles: Mapping[str, Style], hollow: Collection[str] = (), letters: int = 100
+) -> list[Line2D]:
+    """Return the legend handles of ``methods``, whose names go on in another line after so many ``letters``."""
     from matplotlib.lines import Line2D
 
-    return [Line2D([], [], label=m, linewidth=0, **look_of(styles[m], hollow=m in hollow)) for m in methods]
+    label = partial(fill, width=letters)
+    return [Line2D([], [], label=label(m), linewidth=0, **look_of(styles[m], hollow=m in hollow)) for m in methods]
 
 
 def limits(estimates: Sequence[Estimate], scale: float = 1, *, zero: bool = False) -> tuple[float, float]:
