@@ -454,6 +454,7 @@ def _row(
 ) -> SummaryRow:
     entries = [entry for d in datasets if (entry := d.entry(title))]
     cells = [cell for entry in entries for cell in entry.cells.values()]
+    averaged = [cell for d in block if (entry := d.entry(title)) for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = {mark: _marked(block, title, boards, mark) for mark in ("†", "†?")}
     unlike = [d.title for d, row in rows if row.differs]
@@ -464,7 +465,7 @@ def _row(
         method=entries[0].method,
         spelled=entries[0].spelled,
         badge=_badge(cells),
-        parts=_parts(cells),
+        parts=_parts(averaged or cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates=estimates,

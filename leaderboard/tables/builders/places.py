@@ -14,15 +14,22 @@ from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
 from leaderboard.tables.order import RULE, order, over_splits, resolution, resolution_elsewhere
-from leaderboard.tables.summary import Summary, first, headline, spelled_places, summaries
+from leaderboard.tables.summary import Summary, headline, spelled_places, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
 
-COLUMNS = ("matched_churn", "delta_matched_churn", "delta_matched_accuracy", "churn", "delta_accuracy", "compute")
+COLUMNS = (
+    *("matched_churn", "delta_matched_churn", "delta_matched_accuracy", "one_minus_icc", "delta_one_minus_icc"),
+    *("delta_mae", "churn", "delta_accuracy", "delta_recall_rarer", "compute"),
+)
 
 
-def places(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method over the datasets of the first page, in their order, with what low churn costs."""
-    summary = first(results, kind)
+def places(task: Task) -> TableBuilder:
+    """Return the table of a task's order on the first page, with what low churn costs."""
+    return lambda results, kind: _places(results, task, kind)
+
+
+def _places(results: Results, task: Task, kind: IntervalKind) -> Body | None:
+    summary = next((one for one in summaries(results, kind) if one.task == task), None)
     if summary is None or not summary.placed:
         return None
     columns = [column for key in COLUMNS for column in summary.columns if column.key == key]
