@@ -15,7 +15,6 @@ from tempfile import gettempdir
 import numpy as np
 import pooch
 
-from benchmark import __version__
 from benchmark.errors import UserError
 
 DISTRIBUTION = "churn-benchmark"
@@ -53,8 +52,8 @@ def shipped_datasets() -> Path:
 
 
 def published_results() -> Path:
-    """Return the folder of the results shipped with this version of the suite, which the leaderboard reads."""
-    return CHECKOUT / "leaderboard" / "published" / __version__
+    """Return the folder of the newest results that come with the suite, which the leaderboard reads."""
+    return CHECKOUT / "leaderboard" / "published" / "0.2.0"
 
 
 def own_datasets() -> Path:

@@ -22,7 +22,7 @@ import pandas as pd
 
 from benchmark import registry
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT, published_results
+from benchmark.files import CHECKOUT
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
 from benchmark.pipeline import Learner, Part, Pipeline, Remedy
@@ -33,6 +33,7 @@ from benchmark.study.selection import TOLERANCES
 from benchmark.train import Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sample, Sampling, Task
+from leaderboard.write import cited
 
 REMEDIES: Mapping[str, Sequence[str]] = {
     "Reference and ensembles": (
@@ -360,7 +361,7 @@ class Published(NamedTuple):
 
 @cache
 def published(key: str) -> Published:
-    path = published_results() / "tables" / f"study-{key}.csv"
+    path = cited.find(f"studies/{key}")[0].csv
     rows = pd.read_csv(path)
     if "Dataset" in rows:
         means = rows[rows["Dataset"].str.startswith("mean of")]
@@ -501,7 +502,7 @@ def page() -> str:
         "selected": selected(),
         "tolerance": 100 * TOLERANCES["classification"][0],
         "knobs": len(knobs_of("classification")),
-        "version": published_results().name,
+        "version": cited.find(f"studies/{TABLES[0].key}")[0].version,
     }
     parts = [INTRO.strip(), (NOTATION % values).strip()]
     for part, text, groups in (("Remedies", OF_REMEDIES, REMEDIES), ("Learners", OF_LEARNERS, LEARNERS)):

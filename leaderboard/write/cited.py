@@ -59,9 +59,9 @@ class Frozen:
 
 
 def versions() -> list[Path]:
-    """Return the folders of the published results that come with the suite, one for each version, oldest first."""
-    folders = [path.parent for path in PUBLISHED.parent.glob("*/manifest.json")]
-    return sorted(folders, key=lambda folder: [int(number) for number in re.findall(r"\d+", folder.name)])
+    """Return the folders of the results that were released, oldest first; others have no address as yet."""
+    lines = (PUBLISHED.parent / "released.sha256").read_text(encoding="utf-8").splitlines()
+    return [PUBLISHED.parent / line.split()[1].partition("/")[0] for line in lines if not line.startswith("#")]
 
 
 def tables(folder: Path) -> Iterator[Frozen]:
@@ -91,17 +91,17 @@ def _frozen(version: str, name: str, path: Path) -> Frozen:
 def find(address: str) -> tuple[Frozen, str]:
     """Return the table at an address, and the address of the cell in it, empty if none is given.
 
-    ``address`` may be that of a page, and lack its version, which is then that of the suite. Raises UserError for a
-    version, table or cell that does not exist, naming those that are spelled alike.
+    ``address`` may be that of a page, and lack its version, which is then the newest that has the table. Raises
+    UserError for a version, table or cell that does not exist, naming those that are spelled alike.
     """
     page, _, cell = address.rpartition("cite/")[2].partition("#")
-    first, _, rest = page.partition("/")
-    version, name = (first, rest) if first[:1].isdigit() else (PUBLISHED.name, page)
-    folders = {folder.name: folder for folder in versions()}
-    if version not in folders:
-        raise UserError(f"{address}: no results {version} come with the suite; choose {', '.join(folders)}")
-    by_name = _paths(folders[version])
-    name = name.removesuffix(".html")
+    first, _, rest = page.removesuffix(".html").partition("/")
+    given, name = (first, rest) if first[:1].isdigit() else ("", page.removesuffix(".html"))
+    folders = {folder.name: _paths(folder) for folder in versions()}
+    if given and given not in folders:
+        raise UserError(f"{address}: no results {given} were released; choose {', '.join(folders)}")
+    version = given or next((v for v in reversed(folders) if name in folders[v]), [*folders][-1])
+    by_name = folders[version]
     if name not in by_name:
         raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, by_name)}")
     frozen = _frozen(version, name, by_name[name])

@@ -38,12 +38,12 @@ BITS = 12
 """Binary digits of predictions; with all 24, few numbers of the tables would change in their last digit."""
 
 
-def write(results: Results, folder: Path, tables: bool = True) -> None:
+def write(results: Results, folder: Path, tables: bool = True, of_datasets: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables and what health reports go by (``expected.json``), made from the predictions alone and, for
-    the properties of datasets, from local data. Raises UserError if ``folder`` holds anything but results, and if
-    writing fails.
+    ``tables`` adds tables, those ``of_datasets`` included, and what health reports go by (``expected.json``), made from
+    the predictions alone and, for the properties of datasets, from local data. Raises UserError if ``folder`` holds
+    anything but results, and if writing fails.
     """
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
@@ -78,7 +78,8 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
                 rounded = gather(new)
                 (new / FILE).write_text(churn_lines.content(rounded), encoding="utf-8")
                 for part in rounded.by_sampling:
-                    write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
+                    place = new / "tables" / ("" if part.sampling == PAPER else part.sampling)
+                    write_tables(part, place, of_datasets)
             (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
@@ -96,19 +97,19 @@ def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
     return content.getvalue()
 
 
-def write_tables(results: Results, folder: Path) -> None:
+def write_tables(results: Results, folder: Path, of_datasets: bool = True) -> None:
     """Write the tables of the boards and studies under one sampling as CSV, JSON and LaTeX.
 
-    The boards of single datasets are in a folder ``datasets``, as CSV and JSON alone.
+    Those ``of_datasets``, the boards of single ones, are in a folder ``datasets``, as CSV and JSON alone.
     """
-    (folder / "datasets").mkdir(parents=True, exist_ok=True)
+    (folder / "datasets" if of_datasets else folder).mkdir(parents=True, exist_ok=True)
     of_studies = [
         studies.table(study, sheet) for study in studies.rendered(results)[0] for sheet in study.report.sheets
     ]
     for table in [*build(results), *of_studies]:
         inside(folder, f"{table.key}.tex").write_text(to_latex(table, stamp(results, table)), encoding="utf-8")
         _write(table, folder)
-    for board in boards(results):
+    for board in boards(results) if of_datasets else ():
         _write(to_table(board), folder / "datasets")
 
 

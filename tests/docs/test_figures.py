@@ -1,4 +1,4 @@
-"""Pages of the documentation that name published tables say what these say."""
+"""Pages of the documentation that name published tables, those of version 0.1.0, say what these say."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def turned(interval: Interval) -> Interval:
 def known(name: str) -> frozenset[Interval]:
     if name == "RESULTS.md":
         return frozenset(intervals((CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")))
-    one, _ = cited.find(name)
+    one, _ = cited.find(f"0.1.0/{name}")
     texts = map(one.text, one.cells)
     return frozenset(interval for text in texts for interval in intervals(text))
 
@@ -71,4 +71,4 @@ def test_each_interval_is_one_of_the_tables_that_are_named_beside_it(page: str) 
 def test_each_address_leads_to_a_published_number_or_table(page: str) -> None:
     text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name, cell in TABLE.findall(text):
-        cited.find(f"{name}#{cell}" if cell else name)
+        cited.find(f"0.1.0/{name}#{cell}" if cell else f"0.1.0/{name}")

@@ -7,14 +7,13 @@ import pytest
 
 from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import CHURN
-from leaderboard.read.published import PUBLISHED
 from leaderboard.tables.addresses import spelled
 from leaderboard.tables.table import Value
 from leaderboard.write import cited
 
 PAGE = (CHECKOUT / "docs" / "paper.md").read_text(encoding="utf-8")
 RESULTS = (CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")
-TABLES = PUBLISHED / "tables"
+TABLES = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 DATASETS = ["DILI", "CYP2D6-Sub", "Pgp", "BACE (dev)", "BBB-Martins", "BBBP", "MOF-thermal", "AMES"]
 SAMPLINGS = ("", "halves/")
 
@@ -34,7 +33,7 @@ def numbers(text: str) -> list[float]:
 
 
 def flags(address: str) -> str:
-    one, cell = cited.find(address)
+    one, cell = cited.find(f"0.1.0/{address}")
     value = one.cells[cell]
     assert isinstance(value, Value)
     return value.flags
@@ -109,12 +108,12 @@ def test_marks_and_stars_are_those_of_the_tables() -> None:
     ):
         assert "†" in flags(name).split()
     for sampling, lam, starred in (("paper", 300, 8), ("halves", 100, 0)):
-        one, _ = cited.find(f"{sampling}/top-k")
+        one, _ = cited.find(f"0.1.0/{sampling}/top-k")
         cells = [cell for address, cell in one.cells.items() if address.endswith(f".twin-bootstrap-lambda-{lam}")]
         assert sum("*" in cell.flags.split() for cell in cells) == starred
         assert len(cells) == 8
         for method in ("deep-ensemble-k-5", "swa", "mc-dropout"):
-            one, _ = cited.find(f"{sampling}/main")
+            one, _ = cited.find(f"0.1.0/{sampling}/main")
             cells = [cell for address, cell in one.cells.items() if address.endswith(f".{method}")]
             assert not [cell for cell in cells if cell.number > 0 and "*" in cell.flags.split()]
     halves = table("halves/top-k")["Twin-bootstrap λ=100"]
@@ -218,10 +217,10 @@ def test_each_verdict_is_one_of_those_explained() -> None:
 
 @pytest.mark.long
 def test_two_methods_differ_as_the_page_says() -> None:
-    from leaderboard.read.stored import read
+    from leaderboard.read.published import PUBLISHED, gather
     from leaderboard.tables import pairwise
 
-    results = read(str(PUBLISHED))[0]
+    results = gather(PUBLISHED)
     datasets = pairwise.datasets_on(results, "headline")
     pairs = pairwise.pairs_in(
         datasets, "Twin-bootstrap λ=300", "Bagging K=5", pairwise.measures_of("classification", [])

@@ -52,7 +52,7 @@ SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
 FOREIGN = {
     *("cd", "codespell", "cp", "curl", "dask", "docker", "echo", "export", "git", "ls", "mkdocs", "mypy"),
-    *("openssl", "pytest", "ruff", "sha256sum", "uv", "xdg-open"),
+    *("openssl", "pytest", "ruff", "sha256sum", "unzip", "uv", "xdg-open"),
 }
 """Programs of others, whose options are not checked."""
 HOME = "/home/you/churn"

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
 from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
@@ -223,27 +221,21 @@ def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("only", ["nested", pytest.param("", marks=pytest.mark.long)])
-def test_the_boards_that_come_with_the_suite_have_the_numbers_of_its_predictions(tmp_path: Path, only: str) -> None:
-    """Later versions have more columns and another order; a number that both have is the same."""
+def test_the_tables_that_come_with_the_suite_are_those_of_its_predictions(tmp_path: Path, only: str) -> None:
     for part in published.gather(published.PUBLISHED).by_sampling:
         if part.sampling == only or not only:
-            write_tables(part, tmp_path / ("" if part.sampling == PAPER else part.sampling))
-    frozen, compared = published.PUBLISHED / "tables", 0
-    for path in sorted((frozen / only).rglob("datasets/*.csv")):
-        kept, made = (
-            pd.read_csv(folder / path.relative_to(frozen)).set_index("Method") for folder in (frozen, tmp_path)
-        )
-        both = [column for column in kept.columns if column in made.columns]
-        assert any(column.startswith("Churn") for column in both), path
-        assert {"Accuracy", "MAE"} & {*both}, path
-        pd.testing.assert_frame_equal(made.loc[kept.index, both], kept[both], obj=str(path))
-        compared += 1
-    assert compared > 20
+            write_tables(part, tmp_path / ("" if part.sampling == PAPER else part.sampling), of_datasets=False)
+    kept, made = (
+        {path.relative_to(folder): path.read_text(encoding="utf-8") for path in (folder / only).rglob("*.csv")}
+        for folder in (published.PUBLISHED / "tables", tmp_path)
+    )
+    assert len(kept) > 10
+    assert made == kept
 
 
 @pytest.mark.slow
 def test_published_results_are_written_again_byte_for_byte(tmp_path: Path) -> None:
-    names = {"bace", "dili", "bace@train=200", "esol"}
+    names = {"bace", "dili", "herg", "esol"}
     cells, records, _ = published.contents(published.PUBLISHED)
     some = [cell for cell in cells if cell.key.dataset in names and cell.key.canonical_seed == 99]
     write_published(collect(some, "some", [], records), tmp_path / "again", tables=False)
@@ -259,7 +251,7 @@ def test_published_results_are_written_again_byte_for_byte(tmp_path: Path) -> No
         {_revised(line.rstrip(",")) for line in of if '{"key":' in line or '"study":' in line} for of in lines
     )
     assert again <= kept
-    assert len(again) > len(some)
+    assert len(again) == len(some)
 
 
 def _revised(line: str) -> str:
@@ -269,14 +261,6 @@ def _revised(line: str) -> str:
         content["key"] = asdict(decode_key(content["key"]))
         content["facts"].pop("reference_code", None)
     return json.dumps(content)
-
-
-@pytest.mark.long
-def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_the_suite(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        app(["compare", "--store", str(published.PUBLISHED), "--markdown", str(tmp_path / "RESULTS.md")])
-    assert exit_.value.code in (0, None)
-    assert (tmp_path / "RESULTS.md").read_text() == (CHECKOUT / "RESULTS.md").read_text()
 
 
 @pytest.mark.long
