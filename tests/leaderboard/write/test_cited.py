@@ -95,7 +95,7 @@ def test_the_command_prints_the_number_and_what_to_cite(capsys: pytest.CaptureFi
     assert f"{frozen.version}/{frozen.name}  {frozen.table.title}" in capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize("folder", {*cited.versions(), PUBLISHED}, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", sorted({*cited.versions(), PUBLISHED}), ids=lambda folder: folder.name)
 def test_each_file_of_published_results_has_the_checksum_listed_with_them(folder: Path) -> None:
     listed, found = ({*text.splitlines()} for text in ((folder / SUMS).read_text(encoding="utf-8"), sums(folder)))
     assert found <= listed, (
