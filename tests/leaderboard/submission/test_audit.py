@@ -216,9 +216,10 @@ def test_a_forest_trained_on_its_own_rows_gets_a_place_without_a_mark(validated,
     assert re.search(r"place \d+ of \d+ by matched churn", said)
 
 
-VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"})
-"""Published methods that are nearly one: SWA-Gaussian averages networks around the mean that SWA deploys, and coupled
-networks that overlap completely share all of their rows."""
+VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"}, {"gradient_boosting", "lightgbm"})
+"""Published methods that are nearly one: SWA-Gaussian averages networks around the mean that SWA deploys, coupled
+networks that overlap completely share all of their rows, and scikit-learn's gradient boosting is modelled on LightGBM:
+on bits, both make the same trees of some regressions."""
 
 
 def all_rivals(cell: Cell) -> list[Cell]:

@@ -117,7 +117,7 @@ def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_r
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
     assert "B3DB measured, halves: place " in done.output
-    assert re.search(r" of 1\d by churn", done.output)
+    assert re.search(r" of 1\d by matched churn", done.output)
     pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
     assert {"erm", "twin-bootstrap-lambda-100", "forest-elsewhere-1.0-self-reported"} <= pages
     assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
