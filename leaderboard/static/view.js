@@ -22,7 +22,7 @@ function shownOf(table) {
   };
 }
 
-const latex = (text) => [...text].map((c) => LATEX[c] ?? c).join("").replace(/(?<![\w.])-(?=\d)/g, "$-$$").replace(/(\d) (?=\\%)/g, "$1~");
+const latex = (text) => [...text.replace(/(?<![\w.])-(?=\d)/g, "−")].map((c) => LATEX[c] ?? c).join("").replace(/(\d) (?=\\%)/g, "$1~");
 
 /** Characters in a line of an article at 7 points, and from which a text is wrapped in its cell, as in the tables that the suite writes. */
 const [LINE, TEXT] = [82, 24];

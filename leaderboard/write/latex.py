@@ -43,8 +43,9 @@ LATEX = {
 
 def latex(text: str) -> str:
     """Escape special characters, write symbols as maths and tie % to its number; the result is one line."""
-    escaped = "".join(LATEX.get(character, character) for character in one_line(text))
-    return re.sub(r"(?<=\d) (?=\\%)", "~", re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped))
+    signed = re.sub(r"(?<![\w.])-(?=\d)", "−", one_line(text))
+    escaped = "".join(LATEX.get(character, character) for character in signed)
+    return re.sub(r"(?<=\d) (?=\\%)", "~", escaped)
 
 
 LINE = 82

@@ -744,7 +744,9 @@ def test_a_table_is_copied_as_it_is_filtered_and_sorted(page: Page) -> None:
     )
     assert [line[0] for line in lines] == exact
     assert float(lines[0][churn]) > float(lines[1][churn])
+    page.run("document.querySelector('#board tbody tr:not([hidden]) td').textContent = '2–4'")
     text = copied(page, "LaTeX")
+    assert " 2--4 " in text
     assert text.count("CALM &") == text.count(r"\begin{longtable}")
     assert "ODD" not in text
 

@@ -24,8 +24,8 @@ BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "*
 
 
 def test_latex_escapes_special_characters():
-    assert latex("50 % & a_b {x} λ=3 Δ −1 ×2 \\ -4.2 a-b 10⁻⁵") == (
-        r"50~\% \& a\_b \{x\} $\lambda$=3 $\Delta$ $-$1 $\times$2 \textbackslash{} $-$4.2 a-b 10$^{-}$$^{5}$"
+    assert latex("50 % & a_b {x} λ=3 Δ −1 ×2 \\ -4.2 a-b 2–4 10⁻⁵") == (
+        r"50~\% \& a\_b \{x\} $\lambda$=3 $\Delta$ $-$1 $\times$2 \textbackslash{} $-$4.2 a-b 2--4 10$^{-}$$^{5}$"
     )
 
 
