@@ -129,7 +129,7 @@ def to_table(board: Board) -> Table:
         runs = str(fewest) if fewest == most else f"{fewest}–{most}"
         rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
     alike = {row[-2:] for row in rows}
-    counts = " ".join("Split {}; {} retrainings.".format(*one) for one in alike if len(alike) == 1)
+    counts = "Splits: {}; retrainings: {}.".format(*alike.pop()) if len(alike) == 1 else ""
     flags = {mark for row in board.rows for mark in (*row.marks, *([UNLIKE] if row.differs else []))}
     return Table(
         key=f"{board.dataset}-{board.evalset}",

@@ -2,11 +2,15 @@
 
 import pandas as pd
 
+from benchmark.files import CHECKOUT
 from benchmark.types import PAPER, Sampling
 from leaderboard.read.published import PUBLISHED
 from leaderboard.write.formats import from_json
 
 from .test_figures import Interval, intervals
+
+FROZEN = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
+"""The tables of version 0.1.0, whose studies the pages cite."""
 
 
 def cells(line: str) -> list[str]:

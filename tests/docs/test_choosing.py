@@ -7,11 +7,10 @@ import pytest
 
 from benchmark.files import CHECKOUT
 
-from .places import cells, places, told
+from .places import FROZEN, cells, places, told
 from .test_figures import intervals, turned
 
 PAGE = " ".join((CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
-TABLES = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 NOW = (CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8").partition("## When rows are added")[0]
 """What is said of the results that come with the suite; the rest is said of studies of version 0.1.0."""
 
@@ -34,7 +33,7 @@ def test_each_interval_is_one_of_the_tables_of_the_results() -> None:
 
 
 def study(name: str) -> pd.DataFrame:
-    (path,) = TABLES.rglob(f"study-{name}.csv")
+    (path,) = FROZEN.rglob(f"study-{name}.csv")
     return pd.read_csv(path)
 
 

@@ -11,15 +11,16 @@ from leaderboard.tables.addresses import spelled
 from leaderboard.tables.table import Value
 from leaderboard.write import cited
 
+from .places import FROZEN
+
 PAGE = (CHECKOUT / "docs" / "paper.md").read_text(encoding="utf-8")
 RESULTS = (CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")
-TABLES = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 DATASETS = ["DILI", "CYP2D6-Sub", "Pgp", "BACE (dev)", "BBB-Martins", "BBBP", "MOF-thermal", "AMES"]
 SAMPLINGS = ("", "halves/")
 
 
 def table(name: str, index: str = "Dataset") -> pd.DataFrame:
-    return pd.read_csv(TABLES / f"{name}.csv").set_index(index)
+    return pd.read_csv(FROZEN / f"{name}.csv").set_index(index)
 
 
 def row(start: str) -> list[str]:
@@ -137,7 +138,7 @@ def test_what_is_said_of_ranks_and_splits_holds() -> None:
     assert len(ranks) == 34
     assert set(ranks["Group"]["Twin-bootstrap λ=100"]) & {"A", "F"}
     assert ranks["Mean rank"].idxmin() == "Multi-kernel SVM"
-    splits = pd.read_csv(TABLES / "splits.csv").ffill()
+    splits = pd.read_csv(FROZEN / "splits.csv").ffill()
     single = splits[splits["Split"].isin(["7", "42", "99"])]
     assert len(single) == 24
     assert (single[["Bagging K=5, Δ", "Twin-bootstrap λ=300, Δ"]] < 0).all(axis=None)
@@ -147,7 +148,7 @@ def test_what_is_said_of_lambda_holds() -> None:
     tolerance = table("study-lambda-rule-canonical-seed-99-7-42-tolerance", "Tolerance")
     assert tolerance.loc[0.02].tolist() == [300, 300, 300]
     assert tolerance.loc[0.01].to_dict() == {"Split 99": 300, "Split 7": 100, "Split 42": 300}
-    (tuned,) = TABLES.glob("study-bayes-lambda-*-tuned.csv")
+    (tuned,) = FROZEN.glob("study-bayes-lambda-*-tuned.csv")
     found = pd.read_csv(tuned).ffill().set_index(["Against", "Dataset"])
     rule = found.loc["λ = 300"]
     low, high = rule["ID Δ churn (pp) low"], rule["ID Δ churn (pp) high"]
@@ -160,7 +161,7 @@ def test_what_is_said_of_lambda_holds() -> None:
 
 def test_what_is_said_of_regressions_holds() -> None:
     for column, sampling in enumerate(SAMPLINGS, 1):
-        found = pd.read_csv(TABLES / f"{sampling}regression.csv")
+        found = pd.read_csv(FROZEN / f"{sampling}regression.csv")
         found["Dataset"] = found["Dataset"].ffill()
         found = found[found["Dataset"].str.startswith(("ESOL", "FreeSolv", "Lipo"))].set_index("Method")
         share = found["Churn (% of MAE)"]["ERM"]

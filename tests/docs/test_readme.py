@@ -5,12 +5,11 @@ import pytest
 
 from benchmark.files import CHECKOUT
 
-from .places import places, told
+from .places import FROZEN, places, told
 from .test_figures import intervals, turned
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 FOUND = " ".join(README.partition("## What we found")[2].partition("\n## ")[0].split())
-TABLES = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 
 
 def test_the_finding_has_the_figures_of_the_results() -> None:
@@ -27,7 +26,7 @@ def test_the_range_of_churn_is_that_of_the_papers_datasets(page: str) -> None:
     text = " ".join((CHECKOUT / page).read_text(encoding="utf-8").split())
     ranges = [
         f"{churn.min():.0f} to {churn.max():.0f} %"
-        for folder in (TABLES, TABLES / "halves")
+        for folder in (FROZEN, FROZEN / "halves")
         for churn in [pd.read_csv(folder / "magnitudes.csv")["Each prediction: Churn (%)"]]
     ]
     assert f"on {ranges[0]} if the samples are bootstraps of one training set, and on {ranges[1]} if they" in text
