@@ -166,8 +166,8 @@ def test_copies_with_hardly_any_noise_are_refused(validated, rows, message):
         (lambda: mean_run(0.3), {"unrelated"}),
         (lambda: labels(0.3), {"unrelated", "implausible"}),
         (lambda: blended_with_labels(0.02), {"mixture", "implausible"}),
-        (lambda: other_name(0.005), {"copy"}),
-        (lambda: warped(other_name(0.002)), {"copy"}),
+        (lambda: other_name(0.003), {"copy"}),
+        (lambda: warped(other_name(0.001)), {"copy"}),
         (lambda: mixture(0.02), {"mixture"}),
         (lambda: warped(mixture(0.02)), {"mixture"}),
         (lambda: edited(0.01), {"notch"}),
@@ -305,16 +305,17 @@ def test_every_limit_has_its_mark_and_the_other_way_round():
 @pytest.mark.parametrize("sampling", ["halves", "nested", "paper"])
 def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
     quick = [mark for mark in audit.LIMITS if mark != "mixture"]
-    compared = 0
+    compared, marked = 0, []
     for cell in filter(of_suite, published.shipped()):
         if cell.key.sampling != sampling:
             continue
         for name, p in cell.predictions.items():
             numbers = {} if constant(p) else audit.evidence(cell, rivals_of(cell), name, quick)
             limits = audit.limits(p.task)
-            marked = {mark: number for mark, number in numbers.items() if number < 1.1 * limits[mark]}
-            assert not marked, f"{cell.title} on {cell.key.dataset}, {name}"
+            low = {mark: number for mark, number in numbers.items() if number < 1.1 * limits[mark]}
+            marked += [f"{cell.title} on {cell.key.dataset}, {name}: {low}"] * bool(low)
             compared += bool(numbers)
+    assert not marked
     assert compared > 300
 
 
