@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands.options import console, say
+from benchmark.commands.options import say
 from benchmark.errors import UserError
 from benchmark.files import own_methods
 
@@ -19,6 +19,7 @@ def check(
 
     The method runs in a sandbox, which cannot reach datasets, the cache, your files or the network.
     """
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from benchmark.registry import named
@@ -28,9 +29,9 @@ def check(
 
     if not trust and (trouble := sandbox.trouble()):
         raise UserError(f"{trouble}. If you trust all code of {method!r}, add --trust: it can then do what you can")
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(), console=console
-    ) as progress:
+    errors = Console(stderr=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         progress.add_task(f"checking {method}: about 25 trainings on 160 rows")
         if trust:
             result = checked(*named(method))

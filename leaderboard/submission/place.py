@@ -14,7 +14,8 @@ REFERENCES = ("erm", "twin")
 
 
 def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
-    """Return a table for each sampling and dataset of ``cells``: the new row and the references.
+    """Return a table for each sampling and dataset of ``cells``: the new row and the references, by the first page's
+    measures.
 
     Other versions of the same method, and runs of its code, do not count.
     """
@@ -32,7 +33,8 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
         reason = f" by {ORDER[dataset.task].name}" if title in ranked else ", because of its marks"
         shown = tuple(row for row in whole.rows if row.title == title or row.method in REFERENCES)
         heading = f"{dataset.title}, {sampling}: {place}{reason}"
-        tables.append(replace(to_table(replace(whole, rows=shown)), title=heading))
+        front = [column for column in whole.columns if column.measure is None or column.measure.front]
+        tables.append(replace(to_table(replace(whole, rows=shown), front), title=heading))
     return tables
 
 

@@ -112,12 +112,13 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
     return Board(dataset.name, dataset.title, evalset, dataset.task, tuple(rows), tuple(notes), kind, dataset.sampling)
 
 
-def to_table(board: Board) -> Table:
+def to_table(board: Board, columns: Sequence[Column] = ()) -> Table:
     """Return the board as a table with a row per method, marking the best unmarked method of each column.
 
-    Splits and the number of retrainings are columns where methods differ in them, otherwise in the caption.
+    It has all columns of the board if none are given. Splits and the number of retrainings are columns where methods
+    differ in them, otherwise in the caption.
     """
-    columns = board.columns
+    columns = columns or board.columns
     best = {column.key: _best(board, column) for column in columns}
     rows: list[tuple[str | Value, ...]] = []
     for row in board.rows:
