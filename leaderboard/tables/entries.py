@@ -10,6 +10,7 @@ from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS, Task
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders import (
+    advice,
     churn_to_expect,
     comparisons,
     factors,
@@ -133,6 +134,15 @@ FACTORS = by_task(
         "whose features and settings the other families choose: the least churn at nearly the best accuracy. 95 % "
         "intervals over families.",
         factors.remedies,
+    ),
+    (
+        "advice",
+        "Choosing by the kind of data",
+        "Each rule chooses a pipeline for every family from the others alone, among those with a place on them: the "
+        "least on average over all of them, over those on the same side of the median of a property, or over the "
+        f"{advice.NEAREST} most similar in all properties; in hindsight, the least on the family itself, which nobody "
+        "can know. 95 % intervals over families.",
+        advice.advice,
     ),
 )
 TABLES = (

@@ -257,10 +257,10 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     n = len(values)
     resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
     drawn = np.vstack([np.ones((1, n)), resamples])  # the first are the families themselves
-    places = _ordered(values, changes, drawn, block[0].task).argsort(axis=1, kind="stable")[:, :first]
-    ordered = (places == places[0]).all(axis=1)
+    places = ordered(values, changes, drawn, block[0].task).argsort(axis=1, kind="stable")[:, :first]
+    alike = (places == places[0]).all(axis=1)
     same = (np.sort(places, axis=1) == np.sort(places[0])).all(axis=1)
-    return float(same[1:].mean()), float(ordered[1:].mean())
+    return float(same[1:].mean()), float(alike[1:].mean())
 
 
 class Rehearsal(NamedTuple):
@@ -283,7 +283,7 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     values, changes = of_units(block, values, changes)
     n = len(values)
     chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (draws, 1)), axis=1)
-    before = _ordered(values, changes, chosen.astype(float), block[0].task)
+    before = ordered(values, changes, chosen.astype(float), block[0].task)
     after = np.where(np.isinf(before), np.inf, ~chosen @ values / (~chosen).sum(axis=1, keepdims=True))
     pairs = before.argsort(axis=1, kind="stable")[:, :2]
     leads = [np.take_along_axis(each, pairs, axis=1) for each in (before, after)]
@@ -300,8 +300,11 @@ def of_units(block: Sequence[Dataset], *of_datasets: np.ndarray, unit: Aggregati
     return [np.array([v[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())]) for v in of_datasets]
 
 
-def _ordered(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:
-    """Return what methods go by (B, M), where families count ``drawn`` (B, F) times; inf for those without a place."""
+def ordered(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:
+    """Return what methods go by (B, M), where families count ``drawn`` (B, F) times; inf for those without a place.
+
+    ``values`` and ``changes`` (F, M) are those of ``stability``, by family.
+    """
     from scipy.special import stdtrit
 
     n = drawn.sum(axis=1, keepdims=True)

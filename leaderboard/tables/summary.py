@@ -180,6 +180,8 @@ class Summary:
     rehearsed: Rehearsal | None = None
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
     """What the order goes by (D,), by title."""
+    changes: np.ndarray | None = None
+    """Their differences from ERM in what a place asks for (D, M), in the order of ``values``."""
     between: Resolution | None = None
     """Tests of each pair of methods with a place, from which their ranges of places follow."""
 
@@ -415,7 +417,7 @@ def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards:
     changes = np.array([[e.value if e else 0.0 for e in of_methods] for of_methods in each])
     top = stability(block, values, changes) if placed >= 5 else None
     rehearsed = rehearsal(block, values, changes) if families >= REHEARSED else None
-    return replace(summary, top=top, rehearsed=rehearsed)
+    return replace(summary, top=top, rehearsed=rehearsed, changes=changes)
 
 
 def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:
