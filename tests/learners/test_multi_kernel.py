@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
 from benchmark.learners._estimator import Kernel, kernel_for
-from benchmark.learners.multi_kernel import MeanKernel
+from benchmark.learners._kernels import MeanKernel
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
