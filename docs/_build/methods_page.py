@@ -22,7 +22,7 @@ import pandas as pd
 
 from benchmark import registry
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
+from benchmark.files import CHECKOUT, published_results
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
 from benchmark.pipeline import Learner, Part, Pipeline, Remedy
@@ -34,6 +34,7 @@ from benchmark.train import Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sample, Sampling, Task
 from leaderboard.write import cited
+from leaderboard.write.formats import from_json
 
 REMEDIES: Mapping[str, Sequence[str]] = {
     "Reference and ensembles": (
@@ -58,7 +59,9 @@ REMEDIES: Mapping[str, Sequence[str]] = {
 LEARNERS: Mapping[str, Sequence[str]] = {
     "Networks": ("mlp", "tabm", "gin", "chemprop", "chemberta", "resnet50"),
     "Trees": ("random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost"),
-    "Kernels, neighbours and linear models": ("svm", "multi_kernel", "gaussian_process", "knn", "linear", "minimol"),
+    "Kernels, neighbours and linear models": (
+        *("svm", "multi_kernel", "kernel_ridge", "gaussian_process", "knn", "linear", "minimol"),
+    ),
     "Any estimator": (SKLEARN,),
 }
 INTRO = r"""# Methods
@@ -137,16 +140,17 @@ other learners, which is then the default there:
 
 %(selected)s
 
-The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the other methods, the
-description says where a default comes from. If it says nothing, no selection is recorded. The study `knobs` selects the
-main hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
+The defaults of [multi_kernel](#multi_kernel) and [kernel_ridge](#kernel_ridge) were selected by rules of their own. For
+the other methods, the description says where a default comes from. If it says nothing, no selection is recorded. The
+study `knobs` selects the main hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
 
 ## Figures
 
-*Published* figures are means over families of datasets from the studies `frontier`, `remedies` and `updates`, in the
-results of version %(version)s, with 95 %% intervals for other families. A mean over families has a wide interval,
-because families differ. To compare two methods, use their paired difference, which is on the pages of the leaderboard.
-*Time* is the time of a fit there, in units of ERM's, and differs between machines.
+*On the board* are the figures of the first page of the leaderboard, under `halves`: means over the families of
+datasets on which all its pipelines ran, with 95 %% intervals for other families. The place is a range where pipelines
+cannot be told apart, and – where accuracy is not shown to be kept. The differences are those from ERM on the same
+samples. *Published* figures are those of methods that are not on it, from the studies `remedies` and `updates` of
+version %(version)s. *Time* is the time of a fit, in units of ERM's, and differs between machines.
 """
 
 
@@ -391,20 +395,53 @@ class Means(NamedTuple):
 
 
 BOTH = {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}
-RATIOS = {"churn": "Churn / ERM's", "MAE": "MAE / ERM's"}
 UPDATES = {"flips": "Flips (%)", "bad flips": "Bad flips (%)", "accuracy": "Accuracy (%)"}
 TABLES = (
-    Means("frontier-frontier", "classification", "halves", BOTH),
     Means("remedies-frontier", "classification", "halves", BOTH),
-    Means("frontier-task-regression-frontier", "regression", "halves", RATIOS, " × ERM's", 2),
     Means("updates-classification", "classification", "update", UPDATES),
 )
-"""Of the methods in several tables for a task and sampling, the first is shown. The last is for methods of updates."""
+"""Of methods that are not on the board. The last is for methods of updates."""
+BOARD: Mapping[Task, tuple[str, Mapping[str, str]]] = {
+    "classification": (
+        "places",
+        {
+            "matched churn": "Matched churn (%)",
+            "matched accuracy": "Δ matched accuracy (pp)",
+            "recall of the rarer class": "Δ recall of the rarer class (pp)",
+        },
+    ),
+    "regression": ("places-regression", {"1 − ICC": "1 − ICC (%)", "MAE": "Δ MAE (%)"}),
+}
+"""The table of each task's order, and the columns that are shown, by their names in the sentence."""
+
+
+@cache
+def board(name: str) -> tuple[str, pd.DataFrame]:
+    """Return what a table of the first page is a mean over, and its cells as they are shown, by method."""
+    table = from_json((published_results() / "tables" / "halves" / f"{name}.json").read_text(encoding="utf-8"))
+    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
+    over = table.notes[0].removeprefix("Mean over ").partition(";")[0]
+    return over, pd.DataFrame(rows, columns=table.header).set_index("Method")
+
+
+def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
+    """Yield the tasks of which a method with its defaults is on the board, and its row as a sentence."""
+    for task, (name, columns) in BOARD.items():
+        over, table = board(name)
+        if task not in cls.tasks or "halves" not in cls.samplings:
+            continue
+        title = registry.title(pipeline(cls, task, "halves"), task)
+        if title in table.index and title != registry.title(registry.make_method(REFERENCE, task), task):
+            row = table.loc[title]
+            parts = [f"{text} {row[column]}{column[column.index('(') + 1 : -1]}" for text, column in columns.items()]
+            parts = [part.replace("]pp", "] pp").replace("]%", "] %") for part in parts]
+            yield task, f"{over} of {task}: place {row['Place']}, {', '.join(parts)}; time {row['Compute (× ERM)']}."
 
 
 def figures(cls: type[Part]) -> Iterator[str]:
     """Yield sentences with a method's published means, and those of ERM beside percentages."""
-    told: set[tuple[Task, Sampling]] = {("classification", "update")} if "halves" in cls.samplings else set()
+    told: set[tuple[Task, Sampling]] = {(task, "halves") for task, _ in on_board(cls)}
+    told |= {("classification", "update")} if "halves" in cls.samplings else set()
     for means in TABLES:
         about_what = means.task, means.sampling
         if means.task not in cls.tasks or means.sampling not in cls.samplings or about_what in told:
@@ -441,6 +478,7 @@ def section(name: str) -> str:
         facts.append(f"*Cost*: {cost(cls)}")
         if len(cls.tasks) == 1:
             facts.append(f"*For* {cls.tasks[0]} alone.")
+        facts += [f"*On the board*, {sentence}" for _, sentence in on_board(cls)]
         facts += [f"*Published*, {sentence}" for sentence in figures(cls)]
     facts.append(f"*Source*: {capital(text.labelled['Source'])}")
     if difference := text.labelled.get("Difference"):
