@@ -17,7 +17,7 @@ OWN_TUNED = ("erm", "gradient_boosting")
 """Its other methods: a perceptron and boosting, with settings that each sample chooses (``--tune one-se``)."""
 TUNED_ROWS = 1_000
 """Rows of the table up to which they do; the choice takes some twenty times as long as a training."""
-PAIRWISE = ("svm", "multi_kernel")
+PAIRWISE = ("svm", "multi_kernel", "kernel_ridge")
 """Those of them whose time and memory grow with the square of the rows, left out where there are many."""
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 

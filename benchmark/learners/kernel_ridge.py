@@ -37,8 +37,8 @@ WIDTHS = ({"width": 2.0}, {"width": 1.0}, {"width": 0.5})
 @learner("kernel_ridge", title="Kernel ridge", regression={"l2": 1.0}, revision=1)
 class KernelRidge(KernelMachine):
     l2: Positive = 5.0
-    """Penalty on the squared norm. The default was selected from 1, 2, 3, 5, 10 and 20, for regressions from 0.3, 1, 3, 10
-    and 30, on families that take part in the search of docs/studies.md."""
+    """Penalty on the squared norm. The default was selected from 1, 2, 3, 5, 10 and 20, for regressions from 0.3, 1, 3,
+    10 and 30, on families that take part in the search of docs/studies.md."""
     width: Positive = 1.0
     """Width of the Gaussian kernel, as in ``svm``."""
 

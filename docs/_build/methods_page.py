@@ -433,8 +433,8 @@ def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
         title = registry.title(pipeline(cls, task, "halves"), task)
         if title in table.index and title != registry.title(registry.make_method(REFERENCE, task), task):
             row = table.loc[title]
-            parts = [f"{text} {row[column]}{column[column.index('(') + 1 : -1]}" for text, column in columns.items()]
-            parts = [part.replace("]pp", "] pp").replace("]%", "] %") for part in parts]
+            units = {text: column.rpartition("(")[2].removesuffix(")") for text, column in columns.items()}
+            parts = [f"{text} {row[column]}".replace(" [", f" {units[text]} [") for text, column in columns.items()]
             yield task, f"{over} of {task}: place {row['Place']}, {', '.join(parts)}; time {row['Compute (× ERM)']}."
 
 
