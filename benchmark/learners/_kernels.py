@@ -12,6 +12,8 @@ from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, refus
 from benchmark.pipeline import Inputs, Sample
 from benchmark.types import Task
 
+COUNTED = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
+"""Features for the mean of two kernels: bits that encode counts, and numbers."""
 MOST = 3.0
 """The largest distance of a number from the mean of the training pool, in standard deviations."""
 

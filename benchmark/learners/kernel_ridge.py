@@ -1,7 +1,6 @@
 r"""Kernel ridge (scikit-learn): least squares with a strong, fixed penalty, on the mean of two kernels.
 
-The kernels are those of ``multi_kernel``: Tanimoto on bits, and a Gaussian one on numbers; a dataset that has only bits
-or only numbers has one of them. A support vector machine decides by the training rows near its margin, and these change
+Features and kernels are those of ``multi_kernel``: Tanimoto on bits, and a Gaussian one on numbers. A support vector machine decides by the training rows near its margin, and these change
 with the sample. Least squares weighs all rows, and with a large penalty the score of a molecule is nearly a mean over
 the training rows that are like it, which changes little. The labels of a class are +1, those of the others −1, and
 their scores become probabilities as in ``svm``. The penalty shrinks the predictions of a regression towards the mean m,
@@ -27,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.learners._estimator import Kernel, TrainingSet
-from benchmark.learners._kernels import KernelMachine, MeanKernel, OfSimilarities
+from benchmark.learners._kernels import COUNTED, KernelMachine, MeanKernel, OfSimilarities
 from benchmark.pipeline import Positive, learner
 from benchmark.types import Task
 
@@ -36,6 +35,8 @@ WIDTHS = ({"width": 2.0}, {"width": 1.0}, {"width": 0.5})
 
 @learner("kernel_ridge", title="Kernel ridge", regression={"l2": 1.0}, revision=1)
 class KernelRidge(KernelMachine):
+    features = COUNTED
+
     l2: Positive = 5.0
     """Penalty on the squared norm. The default was selected from 1, 2, 3, 5, 10 and 20, for regressions from 0.3, 1, 3,
     10 and 30, on families that take part in the search of docs/studies.md."""

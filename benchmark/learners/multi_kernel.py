@@ -23,7 +23,7 @@ Cost: as ``svm``; trains no network.
 import numpy as np
 
 from benchmark.learners._estimator import Kernel
-from benchmark.learners._kernels import MeanKernel
+from benchmark.learners._kernels import COUNTED, MeanKernel
 from benchmark.learners.svm import SVM
 from benchmark.pipeline import Positive, learner
 
@@ -31,7 +31,7 @@ from benchmark.pipeline import Positive, learner
 @learner("multi_kernel", title="Multi-kernel SVM", revision=1)
 class MultiKernel(SVM):
     builds_on = ("svm",)
-    features = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
+    features = COUNTED
 
     C: Positive = 0.7
     """As in ``svm``. The default is the smallest of 0.35, 0.5, 0.7, 1, 1.4 and 2 that costs at most 0.5 percentage
