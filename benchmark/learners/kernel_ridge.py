@@ -1,11 +1,11 @@
 r"""Kernel ridge (scikit-learn): least squares with a strong, fixed penalty, on the mean of two kernels.
 
-Features and kernels are those of ``multi_kernel``: Tanimoto on bits, and a Gaussian one on numbers. A support vector machine decides by the training rows near its margin, and these change
-with the sample. Least squares weighs all rows, and with a large penalty the score of a molecule is nearly a mean over
-the training rows that are like it, which changes little. The labels of a class are +1, those of the others −1, and
-their scores become probabilities as in ``svm``. The penalty shrinks the predictions of a regression towards the mean m,
-and the factor b, fitted to five held-out folds, stretches them again. In the formula, K has the similarities between
-the training rows and k those with x.
+Features and kernels are those of ``multi_kernel``: Tanimoto on bits, and a Gaussian one on numbers. A support vector
+machine decides by the training rows near its margin, and these change with the sample. Least squares weighs all rows,
+and with a large penalty the score of a molecule is nearly a mean over the training rows that are like it, which changes
+little. The labels of a class are +1, those of the others −1, and their scores become probabilities as in ``svm``. The
+penalty shrinks the predictions of a regression towards the mean m, and the factor b, fitted to five held-out folds,
+stretches them again. In the formula, K has the similarities between the training rows and k those with x.
 
 $$
 g(x) = k^\top (K + \mathrm{l2} \, I)^{-1} (y - m), \qquad
