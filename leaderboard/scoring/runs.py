@@ -12,7 +12,6 @@ from benchmark.errors import UserError
 from benchmark.types import Predictions, Task
 
 PredictionKind = Literal["probabilities", "labels", "values"]
-PREDICTION_KINDS: tuple[PredictionKind, ...] = ("probabilities", "labels", "values")
 LARGEST = 1e100
 """Values beyond this are refused: intervals use their squares, which would soon overflow."""
 
