@@ -50,9 +50,8 @@ GROUP_TITLES = {
     "variant": "Variants of datasets",
 }
 """Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
-main table; "wide" has every classification of the suite that ERM ranks with an AUROC of ``LEARNABLE``, or the paper's
-regressions besides those of its own; "all" excludes variants and datasets of the user's own, which are never averaged
-with others."""
+main table; "wide" has every dataset of the suite, but of classifications only those that ERM ranks with an AUROC of
+``LEARNABLE``; "all" excludes variants and datasets of the user's own, which are never averaged with others."""
 LEARNABLE = 0.65
 """Smallest AUROC of ERM on the ID test at which a classification counts on the first page: a model that ranks hardly
 better than chance says nothing about methods. The paper asks for accuracy 5 pp above the majority class, which leaves
@@ -297,7 +296,7 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
         present = {_group(dataset) for dataset in datasets}
         members = {group: {group} for group in GROUP_TITLES if group in present}
         if "wide" in members:
-            members["wide"] |= {NARROW[task]} if task == "regression" else present - {OWN, "scope"}
+            members["wide"] |= present - {OWN, "scope"}
         if len(members.keys() - {OWN}) > 1:
             members["all"] = present - {OWN}
         for group, groups in members.items():
