@@ -19,11 +19,11 @@ def cells(line: str) -> list[str]:
 
 
 def places(sampling: Sampling, name: str = "places") -> pd.DataFrame:
-    """Return the table of the order under a sampling as pages show it, by method."""
+    """Return the table of the order under a sampling, or another, as pages show it, by its first column."""
     path = PUBLISHED / "tables" / ("" if sampling == PAPER else sampling) / f"{name}.json"
     table = from_json(path.read_text(encoding="utf-8"))
     rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
-    return pd.DataFrame(rows, columns=table.header).set_index("Method")
+    return pd.DataFrame(rows, columns=table.header).set_index(table.header[0])
 
 
 def told(sampling: Sampling, name: str = "places") -> set[Interval]:

@@ -80,9 +80,13 @@ class Grid:
 
     @cached_property
     def shares(self) -> dict[str, dict[Term, Estimate]]:
-        """The shares of the variance of churn, of its difference from ERM, and of quality, by term; maybe of none."""
-        churn, factors = ORDER[self.task].name, self.factors
-        values = {churn: self.churn, f"Δ {churn}": self.churn - self.churn[self.erm], _quality(self.task): self.quality}
+        """The shares of the variance of churn, of its difference from ERM, and of quality, by term; maybe of none.
+
+        Of MAEs, the logarithm counts, or one that is far too large would be all of the variance.
+        """
+        churn, factors, kept = ORDER[self.task].name, self.factors, KEPT[self.task].name
+        values = {churn: self.churn, f"Δ {churn}": self.churn - self.churn[self.erm]}
+        values |= {kept: self.quality} if self.task == "classification" else {f"log {kept}": np.log(self.quality)}
         return {name: shares(factors, each) for name, each in values.items()} if factors else {}
 
 
@@ -121,10 +125,6 @@ def _parts(datasets: Sequence[Dataset], title: str) -> Parts:
     """Return the parts of a pipeline; where datasets have features of their own, those of most datasets."""
     cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
     return Counter(map(parts_of, cells)).most_common(1)[0][0]
-
-
-def _quality(task: Task) -> str:
-    return KEPT[task].name if task == "classification" else f"{KEPT[task].name} / ERM's"
 
 
 def named(term: Term) -> str:

@@ -193,7 +193,7 @@ def test_a_regression_goes_by_one_minus_icc_and_the_mae_as_a_share_of_erms(make_
             made.append(make_cell(title.lower(), values, y=y, dataset=f"d{d}", title=title, about={"group": "wide"}))
     tables = {table.key: table for table in build(collect(made)) if table.key.startswith("factors-")}
     assert [*tables] == ["factors-variances-regression", "factors-effects-regression"]
-    assert tables["factors-variances-regression"].header[1:] == ("1 − ICC (%)", "Δ 1 − ICC (%)", "MAE / ERM's (%)")
+    assert tables["factors-variances-regression"].header[1:] == ("1 − ICC (%)", "Δ 1 − ICC (%)", "Log MAE (%)")
     ((*what, _, quality),) = tables["factors-effects-regression"].rows
     assert what[:2] == ["Learner", "SVM"]
     check(quality, np.array(mae["SVM"]) / np.array(mae["ERM"]) - 1)
