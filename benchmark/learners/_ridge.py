@@ -41,8 +41,9 @@ class Labels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class Stretched:
     """A regression from similarities whose deviations from the mean are multiplied by a factor.
 
-    The factor is the least-squares one for values predicted from other molecules, on five folds; 1 if all predictions
-    are the mean, or if there are fewer than two molecules. Row numbers tell the repeats of a molecule.
+    The factor is the least-squares one for values predicted from other molecules, on five folds. It is 0 where these
+    point the wrong way, as without any signal, so that all predictions are the mean; and 1 if there are fewer than two
+    molecules. Row numbers tell the repeats of a molecule.
     """
 
     model: KernelRidge
@@ -55,7 +56,7 @@ class Stretched:
         if groups > 1:
             folds = GroupKFold(min(5, groups))
             held_out = cross_val_predict(self.model, similar, deviations, groups=rows, cv=folds)
-            self.factor = float(held_out @ deviations / (held_out @ held_out)) if held_out.any() else 1.0
+            self.factor = max(0.0, float(held_out @ deviations / (held_out @ held_out))) if held_out.any() else 1.0
         self.model.fit(similar, deviations)
         return self
 

@@ -16,9 +16,10 @@ from leaderboard.tables.boards import MARKS
 LEARNERS = (
     *("Perceptron", "SVM", "Gaussian process", "Extra trees", "k-NN", "Random forest", "Logistic or ridge regression"),
     *("LightGBM", "Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "Gradient boosting"),
+    "Kernel ridge",
 )
 """Learners with the same colours on every board: ink, those that they have in figures, and others."""
-HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8")
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8", "#a08000")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
 SHAPES |= {"<": "◀", ">": "▶", "p": "⬟", "*": "★"}
 """The markers of figures as characters."""

@@ -7,10 +7,11 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GroupKFold
 
 from benchmark.learners._estimator import tanimoto
-from benchmark.learners._ridge import Labels
+from benchmark.learners._ridge import Labels, Stretched
 from benchmark.measure.catalogue import MATCHED_CHURN
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
@@ -86,6 +87,13 @@ def test_a_regression_is_stretched_by_the_least_squares_factor_of_its_folds(retr
     assert factor > 1
     wanted = y.mean() + factor * scores(x, y.astype(np.float64), test.x.astype(np.float64), 2)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
+
+
+def test_a_regression_without_any_signal_predicts_the_mean():
+    y = np.array([1.0, -1, 1, -1, 1, -1, 1, -1, 1, -1])  # of equal molecules, those left out deviate from the others
+    model = Stretched(KernelRidge(alpha=1.0, kernel="precomputed")).fit(np.ones((10, 10)), y, np.arange(10))
+    assert model.factor == 0
+    np.testing.assert_array_equal(model.predict(np.ones((3, 10))), np.full(3, y.mean()))
 
 
 def test_two_halves_agree_on_the_order_more_than_with_support_vectors(retrained):

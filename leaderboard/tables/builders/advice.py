@@ -78,7 +78,7 @@ def choices(
     if properties:
         scaled = np.column_stack([(of - of.mean()) / (of.std() or 1) for of in properties.values()])
         distances = np.square(scaled[:, None] - scaled).sum(axis=-1) + np.diag(np.full(n, np.inf))
-        found[SIMILAR] = least((distances.argsort(axis=1).argsort(axis=1) < NEAREST).astype(float))
+        found[SIMILAR] = least(others * (distances.argsort(axis=1).argsort(axis=1) < NEAREST))
     return found | {HINDSIGHT: least(np.eye(n))}
 
 

@@ -31,11 +31,12 @@ def test_a_property_without_bearing_gains_nothing():
     assert values[every, chosen["rows"]].mean() >= values[every, chosen[FIRST]].mean()
 
 
-def test_no_rule_sees_the_family_it_is_tested_on():
+@pytest.mark.parametrize("families", [NEAREST, FAMILIES])
+def test_no_rule_sees_the_family_it_is_tested_on(families):
     rng = np.random.default_rng(1)
-    values, properties = rng.random((FAMILIES, 5)), {"rows": ROWS, "similarity": rng.random(FAMILIES)}
+    values, properties = rng.random((families, 5)), {"rows": ROWS[:families], "similarity": rng.random(families)}
     before = choices(values, np.zeros_like(values), properties, "classification")
-    for family in range(FAMILIES):
+    for family in range(families):
         changed = values.copy()
         changed[family] = rng.random(5)
         after = choices(changed, np.zeros_like(values), properties, "classification")
