@@ -375,22 +375,20 @@ def published(key: str) -> Published:
 
 
 class Means(NamedTuple):
-    """A published table, and what of it is shown: its columns by the names in the sentence, their unit and digits."""
+    """A published table, and what of it is shown: its columns in per cent, by the names in the sentence."""
 
     key: str
     task: Task
     sampling: Sampling
     columns: Mapping[str, str]
-    unit: str = " %"
-    digits: int = 1
 
     def show(self, row: pd.Series, intervals: bool = True) -> str:
         """Return the figures of a method as text."""
         parts = []
         for name, column in self.columns.items():
-            ends = [f"{row[f'{column} {end}']:.{self.digits}f}" for end in ("low", "high")]
+            ends = [f"{row[f'{column} {end}']:.1f}" for end in ("low", "high")]
             interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
-            parts.append(f"{name} {row[column]:.{self.digits}f}{self.unit}{interval}")
+            parts.append(f"{name} {row[column]:.1f} %{interval}")
         return ", ".join(parts)
 
 

@@ -84,7 +84,8 @@ def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str]
     """Return the numbers ``of`` marks on one test set; empty if too few methods of the suite ran on the dataset.
 
     ``copy``: the share of a run's variance that the most similar run of ``rivals`` leaves unexplained, of the
-    predictions, or a third of that of their ranks if less: an increasing transformation hides a copy from the first.
+    predictions between ``TAILS``, or a third of that of their ranks if less: an increasing transformation hides a copy
+    from the first.
     ``mixture``: the share that a weighted mean of these runs and the truth leaves unexplained, divided by the
     same for the most similar run; or this for the predictions with the same ranks that such a mean explains best.
     ``notch``: churn at the cut of decision, divided by the mean churn at other cuts of the same probabilities, over all

@@ -39,10 +39,13 @@ def _advice(results: Results, task: Task, kind: IntervalKind) -> Body | None:
     rows = []
     for rule, chosen in of_rules.items():
         reached = [of[every, chosen] for of in (values, changes)]
-        gains = [Value.of(jackknife([a - b]), 100, 1, signed=True) for a, b in zip(reached, first, strict=True)]
+        gains = [
+            MISSING if rule == FIRST else Value.of(jackknife([mine - theirs]), 100, signed=True)
+            for mine, theirs in zip(reached, first, strict=True)
+        ]
         counts = Counter(titles[i] for i in chosen).most_common()
         taken = "; ".join([*(f"{title} ({n})" for title, n in counts[:3]), *["others"] * (len(counts) > 3)])
-        rows.append((rule, Value.of(jackknife([reached[0]]), 100), *(gains if rule != FIRST else [MISSING] * 2), taken))
+        rows.append((rule, Value.of(jackknife([reached[0]]), 100), *gains, taken))
     quality = (
         "Matched accuracy, less the first's (pp)" if task == "classification" else "MAE, less the first's (% of ERM's)"
     )
