@@ -148,7 +148,7 @@ def test_one_se_takes_the_most_regularised_setting_within_one_standard_error_of_
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", [*CHEAP, "lightgbm", "xgboost", "multi_kernel"])
+@pytest.mark.parametrize("name", [*CHEAP, "lightgbm", "xgboost", "multi_kernel", "kernel_ridge"])
 def test_settings_that_share_their_work_predict_what_each_predicts_alone(name: str, task: Task):
     for module in find(name)[0].requires:
         pytest.importorskip(module)

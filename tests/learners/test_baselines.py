@@ -258,7 +258,9 @@ def test_a_class_that_a_bootstrap_lacks_has_probability_zero(predicted, text):
     assert (values[0, :, 2] == 0).all()
 
 
-@pytest.mark.parametrize("text", ["svm", "multi_kernel", "random_forest:trees=20", "gaussian_process", "linear"])
+@pytest.mark.parametrize(
+    "text", ["svm", "multi_kernel", "kernel_ridge", "random_forest:trees=20", "gaussian_process", "linear"]
+)
 @pytest.mark.parametrize("rare", [0, 1, 2, 3])
 def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(predicted, text, rare):
     problem = synthetic("classification")
@@ -268,7 +270,7 @@ def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(pr
     assert values[..., 0].mean() > 0.5
 
 
-@pytest.mark.parametrize("name", ["svm", "gaussian_process", "multi_kernel"])
+@pytest.mark.parametrize("name", ["svm", "gaussian_process", "multi_kernel", "kernel_ridge"])
 def test_too_many_rows_for_a_kernel_are_refused_with_the_memory_that_they_need(name):
     rows = np.arange(40_000)
     sample = sample_for(synthetic("classification"), PAPER, 1)[0]

@@ -20,7 +20,16 @@ from benchmark.train import sample_for
 from benchmark.types import PAPER, TASKS, Examples, Sample, Task
 
 FORESTS = ["random_forest:trees=20", "extra_trees:trees=20"]
-BASELINES = ["knn", "gaussian_process", "svm", "multi_kernel", *FORESTS, "linear", "gradient_boosting:trees=20"]
+BASELINES = [
+    "knn",
+    "gaussian_process",
+    "svm",
+    "multi_kernel",
+    "kernel_ridge",
+    *FORESTS,
+    "linear",
+    "gradient_boosting:trees=20",
+]
 TREES = {
     "classification": "sklearn:sklearn.tree.DecisionTreeClassifier",
     "regression": "sklearn:sklearn.tree.DecisionTreeRegressor",
