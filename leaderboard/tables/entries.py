@@ -58,6 +58,7 @@ MAGNITUDES = (
     of_erm(m.ACCURACY, "ERM accuracy", AGGREGATE),
     of_erm(m.drift(m.ACCURACY), over=AGGREGATE),
     of_erm(m.CHURN, over=EACH),
+    of_erm(m.MATCHED_CHURN, over=EACH),
     of_erm(m.SYM_KL, over=EACH),
 )
 SCORECARDS = [

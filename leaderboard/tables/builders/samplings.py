@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.catalogue import ACCURACY, CHURN, MATCHED_ACCURACY, MATCHED_CHURN
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
 from leaderboard.read.results import Dataset, Results, with_studies
@@ -45,9 +45,13 @@ CLAIMS = (
 )
 """Questions that the paper answers (abstract, section Results, overlap appendix)."""
 
+MATCHED = {CHURN: MATCHED_CHURN, ACCURACY: MATCHED_ACCURACY}
+"""What each measure becomes if all retrainings call equally many molecules positive."""
+
 
 def claims(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
+    """Return two rows per question, as the paper measures and matched: the answer and the mean difference under each
+    sampling, on the same datasets."""
     parts = [part for part in reversed(results.every) if part.sampling != "update"]  # where retrainings share out data
     if len(parts) < 2:
         return None
@@ -60,21 +64,26 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         if not shared:
             continue
         datasets = [[d for d in some if d.name in shared] for some in studied]
-        values = [_answer(some, claim, kind) for some in datasets]
-        rows.append((claim.question, claim.paper, *values))
-        agree.append([value.text.startswith("yes") == claim.paper.startswith("yes") for value in values])
+        for measure in (claim.measure, MATCHED[claim.measure]):
+            values = [_answer(some, replace(claim, measure=measure), kind) for some in datasets]
+            rows.append((claim.question, measure.name, claim.paper, *values))
+            agree.append([value.text.startswith("yes") == claim.paper.startswith("yes") for value in values])
     if not rows:
         return None
-    counts = [f"{n} of {len(rows)} under {part.sampling}" for n, part in zip(np.sum(agree, axis=0), parts, strict=True)]
-    header = ("Question", "The paper", *(part.sampling for part in parts))
+    plain, matched = np.sum(agree[::2], axis=0), np.sum(agree[1::2], axis=0)
+    counts = [
+        f"{n} of {len(rows) // 2} under {part.sampling} ({also} matched)"
+        for n, also, part in zip(plain, matched, parts, strict=True)
+    ]
+    header = ("Question", "Measure", "The paper", *(part.sampling for part in parts))
     notes = (
         "Each cell gives the answer, the mean difference in percentage points over the headline datasets that have "
         "both methods under all samplings (each family counts once), and the number of families for which the answer "
         "is yes.",
         "yes: the interval excludes 0 in the direction of the question; no: it excludes 0 in the opposite direction; "
         "inconclusive: it includes 0. Answers are not adjusted for their number: "
-        f"{len(rows) * len(parts)} tests, of {len(rows)} questions under {len(parts)} samplings. In the column The "
-        "paper, no means that the paper reports no such effect.",
+        f"{len(rows) * len(parts)} tests, of {len(rows) // 2} questions by two measures under {len(parts)} samplings. "
+        "In the column The paper, no means that the paper reports no such effect.",
         f"Answers in agreement with the paper's: {listed(counts)}. An inconclusive answer agrees with a no.",
     )
     return Body(header, tuple(rows), results.headline(), notes)
