@@ -28,7 +28,8 @@ from benchmark.store.tables import read_table
 from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import LEADING, Results, collect
 
-FORMAT = 3
+FORMATS = (3, 4)
+"""Those that can be read; the last is written, whose cells share facts."""
 EXAMPLE = ("evalset", "example_id", "y_true")
 """The columns that describe an example."""
 PUBLISHED = published_results()
@@ -39,6 +40,8 @@ class Manifest(BaseModel):
     """``manifest.json``; each of its cells and records is checked when it is read."""
 
     files: dict[str, Any]
+    shared: dict[str, dict[str, Any]] = {}
+    """Facts that many cells have, by the name in them."""
     cells: list[Any]
     records: list[Any] = []
 
@@ -118,9 +121,16 @@ def _leading(heads: Sequence[Any]) -> list[bool]:
 def _manifest(path: Path) -> Manifest:
     try:
         content = from_json(path.read_bytes())
-        if isinstance(content, dict) and (version := content.get("format")) != FORMAT:
-            raise UserError(f"{path}: format {str(version)[:80]!r}, expected {FORMAT}: use the version that wrote it")
-        return Manifest.model_validate(content)
+        if isinstance(content, dict) and (version := content.get("format")) not in FORMATS:
+            raise UserError(
+                f"{path}: format {str(version)[:80]!r}, expected {' or '.join(map(str, FORMATS))}: use the version "
+                "that wrote it"
+            )
+        manifest = Manifest.model_validate(content)
+        for head in manifest.cells:
+            if isinstance(head, dict) and str(head.get("shared")) in manifest.shared:
+                head["facts"] = manifest.shared[head.pop("shared")] | head["facts"]
+        return manifest
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"{'.'.join(map(str, first['loc']))[:80]}: {first['msg']}, found {str(first.get('input'))[:80]!r}"
@@ -234,6 +244,8 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
         raise TypeError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(head)[:80]!r}")
     if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
         raise ValueError(f"{sorted(missing)[0]} is missing")
+    if "shared" in head:
+        raise ValueError(f"the manifest has no shared facts {str(head['shared'])[:80]!r}")
     key, n_outputs = decode_key(head["key"]), head["n_outputs"]
     column, tests = column_of(key), read(file_of(key))
     task: Task = "regression" if n_outputs == 1 else "classification"
