@@ -96,9 +96,6 @@ class Part:
     """Settings to choose from, at most 12, from the most regularised to the least; the default is among them."""
     regression_grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """The same for regressions, if they have others."""
-    transferred: ClassVar[Mapping[Task, Mapping[str, Any]]] = {}
-    """The setting that was chosen on the datasets of the board, by task."""
-
     later: ClassVar[frozenset[str]] = frozenset()
     """Hyperparameters that it did not always have: results with their defaults keep their keys."""
 

@@ -170,6 +170,7 @@ def make_method(
     learner: str = "",
     features: str = "",
     tune: Tune = "",
+    family: str = "",
 ) -> Pipeline:
     """Return the pipeline of the method that ``text`` names (``twin`` or ``twin:lam=30:members=3``) for ``task``.
 
@@ -177,8 +178,8 @@ def make_method(
     learner too, which ERM then trains. With another learner or ``sampling``, the default λ is the one the rule selects
     there, if known. ``overrides`` are further hyperparameters; ``text`` takes precedence, and those the method does not
     have are ignored (the caller checks whether any method took them). ``tune`` says how those of the grids are chosen
-    (see ``benchmark.tuning``). Raises UserError for anything that is unknown or
-    does not go together.
+    (see ``benchmark.tuning``), for a dataset of a ``family``. Raises UserError for anything that is unknown or does not
+    go together.
     """
     cls, given = find(text)[0], {}
     if issubclass(cls, Learner):
@@ -190,7 +191,7 @@ def make_method(
     trained = _part(learner or backbone, task, given, backbone, sampling)
     if isinstance(trained, Remedy):
         if text == REFERENCE:
-            return make_method(learner, task, overrides, backbone, sampling, "", features, tune)
+            return make_method(learner, task, overrides, backbone, sampling, "", features, tune, family)
         own = _part(backbone, task, {}, backbone, sampling)
         assert isinstance(own, Learner)
         trained = Remedied(trained, own)
@@ -198,7 +199,8 @@ def make_method(
     assert isinstance(remedy, Remedy)
     assert isinstance(trained, Learner)
     read = tuple(features.replace(".", ":").split("+")) if features else trained.features
-    pipeline = (tuning.Tuned if tune else Pipeline)(remedy, trained, chosen, read, tune)
+    parts = remedy, trained, chosen, read, tune
+    pipeline = tuning.Tuned(*parts, family) if tune else Pipeline(*parts)
     pipeline.refuse()
     if tune:
         names = [{*(overrides or {}), *re.findall(r":(\w+)=", part)} for part in (text, learner)]

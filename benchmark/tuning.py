@@ -2,15 +2,19 @@
 
 ``best`` takes the setting with the smallest loss on held-out molecules of the sample, and ``one-se`` the most
 regularised one whose loss is at most one standard error larger (Breiman et al. 1984, ISBN 0412048418, section 3.4.3).
-``transfer`` takes a setting that was chosen once, on the datasets of the board (see ``transferred``).
+``transfer`` takes a setting that was chosen once, on the datasets of the board (``learners/transferred.toml``); each of
+these datasets gets the one that the other families choose, so nothing is chosen on its test molecules.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +37,9 @@ class Tuned(Pipeline):
     The learner's setting is chosen with plain fitting, and the remedy's with the learner that this gives.
     """
 
+    family: str = ""
+    """Family of the dataset."""
+
     def for_sample(self, sample: Sample) -> tuple[Remedy, Learner]:
         learner = self._learner(self.learner, sample)
 
@@ -49,7 +56,8 @@ class Tuned(Pipeline):
     def _one(self, part: P, sample: Sample, predict: Predict[P], given: Learner | None = None) -> P:
         """Return the setting of ``part`` that is chosen for ``sample``; ``part`` itself if it has no grid."""
         if self.tune == "transfer":
-            return replace(part, **part.transferred.get(sample.task, {}))
+            chosen = transferred(part.name, sample.task)
+            return replace(part, **chosen.get(self.family, chosen.get("all", {})))
         settings = [replace(part, **setting) for setting in grid_of(type(part), sample.task)]
         if not settings:
             return part
@@ -68,10 +76,23 @@ def grid_of(part: type[Part], task: Task) -> Sequence[Mapping[str, object]]:
     return part.regression_grid or part.grid if task == "regression" else part.grid
 
 
+@cache
+def _transferred() -> Mapping[str, Mapping[Task, Mapping[str, Mapping[str, Any]]]]:
+    return tomllib.loads((resources("benchmark.learners") / "transferred.toml").read_text(encoding="utf-8"))
+
+
+def transferred(name: str, task: Task) -> Mapping[str, Mapping[str, Any]]:
+    """Return the settings that ``study transfer`` chose for a part: by family without it, and on ``all`` families."""
+    return _transferred().get(name, {}).get(task, {})
+
+
 def revision(pipeline: Pipeline) -> str:
     """Return what names the settings that a pipeline may be given, and how they are chosen, in the key of a cell."""
-    names = ["transferred"] if pipeline.tune == "transfer" else ["grid", "regression_grid", "quick"]
-    content = repr([getattr(part, name, None) for part in (pipeline.remedy, pipeline.base) for name in names])
+    parts = pipeline.remedy, pipeline.base
+    if pipeline.tune == "transfer":
+        content = repr([_transferred().get(part.name) for part in parts])
+    else:
+        content = repr([getattr(part, name, None) for part in parts for name in ("grid", "regression_grid", "quick")])
     return f"tuning@{REVISION}.{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
@@ -86,7 +107,7 @@ def refuse(pipeline: Pipeline, task: Task, sampling: Sampling, given: Sequence[s
     names = " and ".join(part.name for part in parts)
     if not any(grid_of(type(part), task) for part in parts):
         raise UserError(f"--tune {pipeline.tune}: {names} have no grid of settings: leave out --tune")
-    if pipeline.tune == "transfer" and not any(task in part.transferred for part in parts):
+    if pipeline.tune == "transfer" and not any(transferred(part.name, task) for part in parts):
         raise UserError(f"--tune transfer: {names} come with no setting for a {task}: use --tune best or one-se")
     for part, known in zip(parts, given, strict=True):
         if both := sorted({name for setting in grid_of(type(part), task) for name in setting} & known):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmark import tuning
 from benchmark.errors import UserError
 from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import NonNegativeInt, Part, learner, registered
@@ -17,7 +18,7 @@ from benchmark.run.runner import plan, retrain, run
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.train.loop import once, sharing
-from benchmark.tuning import FOLDS, choose, folds, grid_of, losses, predictions
+from benchmark.tuning import FOLDS, choose, folds, grid_of, losses, predictions, transferred
 from benchmark.types import TASKS, Inputs, Sample, Sampling, Task
 
 GRIDS = [
@@ -75,7 +76,8 @@ def test_a_grid_has_at_most_twelve_settings_that_differ_and_the_default_is_among
     assert 2 <= len(settings) <= 12
     assert len({repr(setting) for setting in settings}) == len(settings)
     assert default in settings
-    assert {*getattr(cls, "quick", {}), *cls.transferred.get(task, {})} <= {field.name for field in fields(cls)}
+    assert {*getattr(cls, "quick", {})} <= {field.name for field in fields(cls)}
+    assert all(replace(default, **setting) in settings for setting in transferred(cls.name, task).values())
 
 
 def test_every_learner_of_the_suite_has_a_grid():
@@ -244,11 +246,18 @@ def test_another_grid_is_other_code(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_transferred_setting_is_used_in_all_retrainings(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(find("svm")[0], "transferred", {"classification": {"C": 0.35}})
+    of_svm = {"classification": {"all": {"C": 0.35}}}
+    monkeypatch.setattr(tuning, "_transferred", lambda: {"svm": of_svm})
     method = make_method("svm", "classification", tune="transfer")
     _, used = method.for_sample(sample())
     assert used == replace(method.learner, C=0.35)
     assert title(method, "classification") == "SVM · transferred"
+    before = code_of(method)
+    of_svm["classification"]["bace"] = {"C": 2.5}
+    assert code_of(method) != before
+    for family, C in (("", 0.35), ("dili", 0.35), ("bace", 2.5)):
+        method = make_method("svm", "classification", tune="transfer", family=family)
+        assert method.for_sample(sample())[1].C == C, family
     with pytest.raises(UserError, match="come with no setting for a regression: use --tune best or one-se"):
         make_method("svm", "regression", tune="transfer")
 

@@ -48,7 +48,9 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
                 f"{dataset}: its features are {', '.join(spec.features)}, in place of which none can be read"
             )
     made = {
-        (dataset, text): make_method(text, spec.task, settings, spec.backbone, sampling, learner, features, tune)
+        (dataset, text): make_method(
+            text, spec.task, settings, spec.backbone, sampling, learner, features, tune, spec.family
+        )
         for dataset, spec in zip(datasets, specs, strict=True)
         for text in methods
     }

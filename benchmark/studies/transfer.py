@@ -53,6 +53,8 @@ class Transfer(GridStudy):
         left = np.arange(len(datasets)), elsewhere
         rows.append(["left out", f"{100 * churns[left].mean():.2f}", f"{100 * losses[left].mean():.2f}", ""])
         others = sorted({texts[j] for j in elsewhere} - {texts[choice]})
+        differ = {family: texts[j] for family, j in zip(families, elsewhere, strict=True) if j != choice}
+        rows += [[f"without {family}", "", "", text] for family, text in sorted(differ.items())]
         line = (
             f"{task}, {len(set(families))} families: {texts[choice]}, the setting {dict(grid[choice])}. Without "
             f"its own family, {np.mean(elsewhere == choice):.0%} of the datasets get the same"
