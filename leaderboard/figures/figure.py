@@ -12,9 +12,10 @@ from pydantic import ConfigDict, with_config
 class Figure:
     """A figure, ready to be written to ``key``.svg and ``key``.pdf.
 
-    ``dataset`` is empty for an overall figure. ``alt`` describes the figure in one or two sentences with the main
-    numbers. ``svg`` is a transparent element without XML header, in the colour of the surrounding text, and shares no
-    ids with other figures; ``pdf`` is black on transparent. Equal results give equal bytes.
+    ``dataset`` is empty for an overall figure; one of a dataset has no ``pdf``, and its page saves the ``svg``. ``alt``
+    describes the figure in one or two sentences with the main numbers. ``svg`` is a transparent element without XML
+    header, in the colour of the surrounding text, and shares no ids with other figures; ``pdf`` is black on
+    transparent. Equal results give equal bytes.
     """
 
     key: str

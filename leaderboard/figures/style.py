@@ -150,7 +150,8 @@ def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: 
     page = Bbox.union([on.get_tightbbox(), Bbox.from_bounds(0, 0, *on.get_size_inches())])
     with rc_context({"svg.hashsalt": key}):  # ids of clips and markers unique within a page
         on.savefig(svg, format="svg", bbox_inches=page, metadata={"Date": None})
-    on.savefig(pdf, format="pdf", bbox_inches=page, metadata={"CreationDate": None, "Title": title})
+    if not dataset:  # embedding fonts takes longer than all else, and pages of datasets have hundreds of figures
+        on.savefig(pdf, format="pdf", bbox_inches=page, metadata={"CreationDate": None, "Title": title})
     return Figure(key, title, caption, alt, dataset, _for_pages(svg.getvalue(), alt), pdf.getvalue())
 
 

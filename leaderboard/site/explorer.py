@@ -23,6 +23,8 @@ from leaderboard.site import nearest
 CHUNK = 100
 """Molecules per drawing job."""
 WIDTH, HEIGHT = 220, 150
+MOST = 50_000
+"""Different numbers that characters before the surrogates can stand for."""
 
 
 def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
@@ -77,6 +79,9 @@ def _predictions(
     classes = first.task == "classification"
     rates = [np.nan_to_num(churn * 100 if classes else churn) for churn in churns]
     every = np.concatenate([p.values[..., 0] for p in predictions])
+    span = float(np.ptp(every, axis=0).max()) or 1.0
+    scale = 10.0 ** min(np.ceil(2 - np.log10(span)), np.floor(np.log10(MOST / (np.ptp(every) or 1.0))))
+    low = float(np.rint(every.min() * scale))
     return {
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y, 7),
@@ -85,14 +90,21 @@ def _predictions(
             {"title": entry.title, "slug": entry.slug, "seeds": p.seeds}
             for entry, p in zip(entries, predictions, strict=True)
         ],
-        "strips": [_classes(p) if classes else [_rounded(v) for v in p.values[..., 0].T] for p in predictions],
+        "strips": [_classes(p) if classes else _characters(p, scale, low) for p in predictions],
+        "scale": None if classes else [scale, low],
         "rates": [_rounded(rate) for rate in rates],
-        "span": float(np.ptp(every, axis=0).max()) or 1.0,  # the widest example fits its strip
+        "span": span,  # the widest example fits its strip
     }
 
 
 def _classes(p: Predictions) -> list[str]:
     return ["".join(map(str, row)) for row in np.minimum(predicted_class(p.values).T, 9).tolist()]
+
+
+def _characters(p: Predictions, scale: float, low: float) -> list[str]:
+    """Return a character for each predicted number, in units of 1 / ``scale`` from ``low`` on, which is "("."""
+    codes = (np.rint(p.values[..., 0].T * scale) - low).astype(int) + ord("(")
+    return ["".join(map(chr, row)) for row in codes.tolist()]
 
 
 def _packed(p: Predictions) -> list[str]:

@@ -108,7 +108,7 @@ def files(
     for figure in site.figures:
         if not figure.dataset:
             yield f"figures/{figure.key}.svg", figure.svg
-        yield f"figures/{figure.key}.pdf", figure.pdf
+            yield f"figures/{figure.key}.pdf", figure.pdf
     yield from site.overall()
     for dataset in results.datasets:
         yield f"datasets/{dataset.name}.html", site.dataset(dataset)
@@ -303,7 +303,7 @@ class Site:
             f"datasets/{dataset.name}.html",
             dataset=dataset,
             tables=[
-                *(to_table(board) for board in self.boards if board.dataset == dataset.name),
+                *(to_table(board, board.front) for board in self.boards if board.dataset == dataset.name),
                 *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
             ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],

@@ -37,12 +37,18 @@ function viewOf(id) {
   return `#${state}`;
 }
 
+/** Replace the characters that stand for the predictions of a regression by numbers. */
+function numbers(flips) {
+  if (!flips.scale) return flips;
+  const [scale, low] = flips.scale;
+  flips.strips = flips.strips.map((rows) => rows.map((text) => [...text].map((c) => (c.charCodeAt(0) - 40 + low) / scale)));
+  flips.scale = null;
+  return flips;
+}
+
 /** Save `rows` of texts and numbers as a file for spreadsheets. */
 function save(name, rows) {
-  const text = rows.map((row) => row.map(quoted).join(",")).join("\n");
-  const link = make("a", { href: URL.createObjectURL(new Blob([`${text}\n`], { type: "text/csv" })), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
+  download(name, rows.map((row) => `${row.map(quoted).join(",")}\n`).join(""), "text/csv");
 }
 
 function explorer() {
@@ -75,7 +81,7 @@ function explorer() {
   async function show(state, more = false) {
     const turn = ++drawn;
     if (!more) shown = page;
-    const flips = await file(about.folder, state.shard);
+    const flips = numbers(await file(about.folder, state.shard));
     const i = flips.ids.indexOf(state.molecule);
     const one = state.molecule !== "" && i >= 0;
     const order = one ? [i] : chosen(state, flips);

@@ -212,6 +212,20 @@ const arrived = new Map(); // contents of the data files, which call load(name, 
 const packed = new Map();
 function load(name, content) { packed.set(name, content); }
 
+/** Save `text` as a file. */
+function download(name, text, type) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Save a figure of the page as it looks on white. */
+function saveDrawing(figure) {
+  const svg = $("svg", figure).cloneNode(true);
+  svg.setAttribute("color", "#1b1b1b");
+  download(`${figure.id}.svg`, new XMLSerializer().serializeToString(svg), "image/svg+xml");
+}
+
 /** Run a script of the site, from file:// too. */
 const script = (src) => new Promise((resolve, reject) => {
   const element = make("script", { src });
@@ -323,5 +337,6 @@ document.addEventListener("DOMContentLoaded", () => {
   themeButton($("#theme"));
   if ($("#board")) leaderboard($("#board"));
   if ($("#wish")) decide();
+  $$("button.drawing").forEach((button) => { button.hidden = false; button.addEventListener("click", () => saveDrawing(button.closest("figure"))); });
   $$("main table").filter((table) => !table.closest("#board, .strips, .plain")).forEach((table) => sortable(table));
 });

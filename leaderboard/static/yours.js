@@ -212,10 +212,7 @@ async function yoursPage() {
   split.addEventListener("change", read);
   input.addEventListener("change", read);
   $("#ids").addEventListener("click", async () => {
-    const content = new Blob([["example_id", ...(await test()).ids].join("\n"), "\n"], { type: "text/csv" });
-    const link = make("a", { href: URL.createObjectURL(content), download: `${dataset().name}-${split.value}.csv` });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    download(`${dataset().name}-${split.value}.csv`, ["example_id", ...(await test()).ids, ""].join("\n"), "text/csv");
   });
   splits();
   form.hidden = false;

@@ -33,8 +33,7 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
         reason = f" by {ORDER[dataset.task].name}" if title in ranked else ", because of its marks"
         shown = tuple(row for row in whole.rows if row.title == title or row.method in REFERENCES)
         heading = f"{dataset.title}, {sampling}: {place}{reason}"
-        front = [column for column in whole.columns if column.measure is None or column.measure.front]
-        tables.append(replace(to_table(replace(whole, rows=shown), front), title=heading))
+        tables.append(replace(to_table(replace(whole, rows=shown), whole.front), title=heading))
     return tables
 
 

@@ -76,6 +76,11 @@ class Board:
     def columns(self) -> tuple[Column, ...]:
         return columns_of(self.task, self.sampling)
 
+    @property
+    def front(self) -> tuple[Column, ...]:
+        """The columns that the first page has too."""
+        return tuple(column for column in self.columns if column.measure is None or column.measure.front)
+
 
 def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
     """Return the board of each dataset and test set, with intervals of one kind."""

@@ -15,7 +15,7 @@ from leaderboard.write.templates import render
 
 
 def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = False) -> Markup:
-    """Return a ``table`` element with its caption; ``data-value`` holds numbers at full precision.
+    """Return a ``table`` element with its caption; ``data-value`` holds numbers to eight digits.
 
     ``named`` turns a text of a cell into one with links. With ``addressed``, each cell is a link to itself.
     """

@@ -33,7 +33,10 @@ def test_a_regression_shows_its_values(make_cell) -> None:
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
     dataset = collect([make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))]).datasets[0]
     data = content(dict(explorer.files(dataset, {}))["99-id.js"])
-    assert data["strips"][0][3] == pytest.approx(values[:, 3, 0], rel=1e-3)
+    scale, low = data["scale"]
+    shown = [(ord(c) - ord("(") + low) / scale for c in data["strips"][0][3]]
+    widest = np.ptp(values[..., 0], axis=0).max()
+    assert shown == pytest.approx(values[:, 3, 0], abs=widest / 200)
     pairs = [abs(values[a, 3, 0] - values[b, 3, 0]) for a in range(5) for b in range(a)]
     assert data["rates"][0][3] == pytest.approx(np.mean(pairs), rel=1e-3)
 

@@ -434,6 +434,17 @@ def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_group
     assert resolution_elsewhere(datasets, values, [("ERM", "ERM")]).adjusted == (1.0,), "equal methods do not differ"
 
 
+def test_pairs_with_and_without_ties_have_the_p_of_a_call_of_their_own(wide: list[Cell]):
+    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
+    rng = np.random.default_rng(0)
+    values = {str(i): rng.normal(size=len(datasets)) for i in range(6)}
+    values |= {"ties": values["0"].round(), "zero": np.r_[values["0"][:4], values["1"][4:]]}
+    pairs = list(combinations(values, 2))
+    gaps = [np.r_[np.mean(gap[:2]), gap[2:]] for gap in (values[first] - values[second] for first, second in pairs)]
+    expected = multipletests([stats.wilcoxon(gap).pvalue for gap in gaps], method="holm")[1]
+    assert resolution_elsewhere(datasets, values, pairs).adjusted == pytest.approx(expected.tolist())
+
+
 def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
     results = collect(wide)
     (table,) = build(results, keys=("wide-classification", "wide-regression"))
