@@ -39,7 +39,7 @@ def open_folder(path: Path) -> Folder:
     """Open the submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
     path = Path(os.path.abspath(path))  # does not follow links, which are refused
     if path.is_symlink() or not path.is_dir():
-        raise UserError(f"{path}: expected a folder METHOD/VERSION, no link")
+        raise UserError(f"{path}: expected a folder METHOD/VERSION that exists and is no link")
     for name in (path.parent.name, path.name):
         if not re.fullmatch(NAME, name):
             raise UserError(f"{path}: folder {name!r}: expected lower-case letters, digits, '.', '_' and '-'")

@@ -1,4 +1,4 @@
-"""Pages of the documentation that name published tables, those of version 0.1.0, say what these say."""
+"""Pages of the documentation that name published tables, by default those of version 0.1.0, say what these say."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from leaderboard.write import cited
 
 NUMBER = r"([+−]?\d+(?:\.\d+)?)"
 INTERVAL = re.compile(rf"{NUMBER}(?: (?:%|pp))? \[{NUMBER}, {NUMBER}\]")
-TABLE = re.compile(r"`((?:paper|nested|halves|update|studies)/[a-z0-9-]+)(?:#([a-z0-9.-]+))?`")
+TABLE = re.compile(r"`((?:\d\.\d\.\d/)?(?:paper|nested|halves|update|studies)/[a-z0-9-]+)(?:#([a-z0-9.-]+))?`")
 PAGES = ("protocols", "paper", "statistics", "faq", "results")
 Interval = tuple[str, str, str]
 
@@ -32,9 +32,13 @@ def turned(interval: Interval) -> Interval:
 def known(name: str) -> frozenset[Interval]:
     if name == "RESULTS.md":
         return frozenset(intervals((CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")))
-    one, _ = cited.find(f"0.1.0/{name}")
+    one, _ = cited.find(of_version(name))
     texts = map(one.text, one.cells)
     return frozenset(interval for text in texts for interval in intervals(text))
+
+
+def of_version(name: str) -> str:
+    return name if name[0].isdigit() else f"0.1.0/{name}"
 
 
 def parts(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -71,4 +75,4 @@ def test_each_interval_is_one_of_the_tables_that_are_named_beside_it(page: str) 
 def test_each_address_leads_to_a_published_number_or_table(page: str) -> None:
     text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name, cell in TABLE.findall(text):
-        cited.find(f"0.1.0/{name}#{cell}" if cell else f"0.1.0/{name}")
+        cited.find(of_version(f"{name}#{cell}" if cell else name))
