@@ -13,7 +13,7 @@ or from Python::
 
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["UserError", "__version__", "load_problem", "make_method", "retrain"]
 
