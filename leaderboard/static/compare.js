@@ -163,7 +163,7 @@ async function comparePage() {
     const [value, ends] = shown(over, measure);
     const side = measure.better || 1; // of neither side, the higher is counted first
     const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * side === sign).length;
-    const head = better !== 0 ? `On these datasets, ${better > 0 ? first : second} is better in ${measure.name}`
+    const head = better !== 0 ? `On these datasets, ${better > 0 ? first : second} is better in ${measure.name}${adjusted >= 0.05 ? ", as a single comparison" : ""}`
       : measure.better !== 0 || !excludesZero(over) ? `It is unclear whether ${first} and ${second} differ in ${measure.name}`
         : `On these datasets, ${measure.name} is ${over.value > 0 ? "higher" : "lower"} with ${first}`;
     const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} on these datasets after Holm's adjustment for ${tests} pairs of methods.`;
