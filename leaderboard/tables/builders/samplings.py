@@ -35,7 +35,7 @@ CLAIMS = (
     Claim("Does bagging with K=2 churn less than ERM?", "yes", "bagging:k=2"),
     Claim("Does twin-bootstrap churn less than ERM?", "yes", "twin"),
     Claim("Does twin-bootstrap churn less than bagging with K=2, at the same compute?", "yes", "twin", "bagging:k=2"),
-    Claim("Is twin-bootstrap less accurate than ERM?", "yes, on some datasets", "twin", measure=ACCURACY),
+    Claim("Is twin-bootstrap less accurate than ERM?", "yes", "twin", measure=ACCURACY),
     Claim(
         "Does twin-bootstrap churn less than twin-shared, whose networks have the same data?",
         "yes",
@@ -81,10 +81,10 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         "both methods under all samplings (each family counts once), and the number of families for which the answer "
         "is yes.",
         "yes: the interval excludes 0 in the direction of the question; no: it excludes 0 in the opposite direction; "
-        "inconclusive: it includes 0. Answers are not adjusted for their number: "
+        "unclear: it includes 0. Answers are not adjusted for their number: "
         f"{len(rows) * len(parts)} tests, of {len(rows) // 2} questions by two measures under {len(parts)} samplings. "
         "In the column The paper, no means that the paper reports no such effect.",
-        f"Answers in agreement with the paper's: {listed(counts)}. An inconclusive answer agrees with a no.",
+        f"Answers in agreement with the paper's: {listed(counts)}. An unclear answer agrees with a no.",
     )
     return Body(header, tuple(rows), results.headline(), notes)
 
@@ -112,7 +112,7 @@ def _answer(datasets: Sequence[Dataset], claim: Claim, kind: IntervalKind) -> Va
 
     def answer(difference: Estimate) -> str:
         if not difference.excludes_zero:
-            return "inconclusive"
+            return "unclear"
         return "yes" if difference.value * claim.sign > 0 else "no"
 
     yes = [answer(family) for family in pair.families].count("yes")

@@ -51,7 +51,7 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
     assert paper == "yes"
     assert published.text.startswith("yes: −")
     assert published.text.endswith("3 of 3")
-    assert halves.text.startswith("inconclusive: ")
+    assert halves.text.startswith("unclear: ")
     assert (
         "not adjusted for their number: 12 tests, of 3 questions by two measures under 2 samplings"
         in claims(whole, "runs").notes[1]
