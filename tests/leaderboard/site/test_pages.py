@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -804,6 +805,17 @@ def test_a_regression_has_its_own_strips(page: Page) -> None:
     page.wait("document.querySelector('.molecule') !== null")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
     assert "it shows no structures" in page.texts(".note")[0]
+
+
+def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None:
+    page.open("datasets/r.html")
+    page.run(
+        "document.querySelector('#figures').open = true; download = (name, text) => { window.saved = [name, text]; }"
+    )
+    page.click("button.drawing")
+    name, text = page.run("return window.saved")
+    assert name == "figure-pareto-r.svg"
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
