@@ -685,7 +685,7 @@ def test_what_never_flips_and_is_wrong_is_marked(stubborn, tmp_path: Path, page:
     page.wait("document.querySelector('.molecule') !== null")
     assert page.texts("#count") == ["8 of 40 examples"]
     page.click(".molecule h2 a")
-    page.wait("document.querySelector('.grouped') !== null")
+    page.wait("document.querySelector('.grouped .group th')?.innerText")
     groups = page.texts(".grouped .group th")
     assert "Stable but wrong: 1 of 3 methods" in groups
     assert page.texts(".grouped .group.wrong + tr td.left") == ["0 % stable but wrong"]
