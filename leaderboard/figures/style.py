@@ -102,11 +102,7 @@ def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
 def look() -> Iterator[None]:
     """Apply the suite's settings on top of matplotlib's defaults, ignoring the user's."""
     import matplotlib.style
-    from fontTools.subset import Options
 
-    # A PDF places each glyph: subsetting what a font has for ligatures and accents takes longer than all else in it.
-    dropped = getattr(Options, "_drop_tables_default", [])
-    dropped += [table for table in ("GDEF", "GPOS", "GSUB") if table not in dropped]
     with matplotlib.style.context(["default", RC]):
         yield
 

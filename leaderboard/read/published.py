@@ -1,7 +1,8 @@
 """Published results as files, from which the leaderboard is rebuilt without training.
 
-A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``, or
-``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than the paper's. It has a row per test example
+A folder holds ``manifest.json``, in which cells name the facts that they share, and for each dataset and canonical
+split ``predictions/DATASET-SEED.parquet``, or ``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than
+the paper's. It has a row per test example
 (``evalset, example_id, y_true``) and a column per cell (``column_of``): a vector of float32 with the outputs of its
 train seeds, one after another. Of two classes, the smaller probability is stored, with a minus sign if it is that of
 class 0: close to one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published``
@@ -128,8 +129,10 @@ def _manifest(path: Path) -> Manifest:
             )
         manifest = Manifest.model_validate(content)
         for head in manifest.cells:
-            if isinstance(head, dict) and str(head.get("shared")) in manifest.shared:
-                head["facts"] = manifest.shared[head.pop("shared")] | head["facts"]
+            of_head = isinstance(head, dict) and isinstance(head.get("facts"), dict)
+            if of_head and (shared := manifest.shared.get(str(head.get("shared")))) is not None:
+                head["facts"] = shared | head["facts"]
+                del head["shared"]
         return manifest
     except ValidationError as error:
         first = error.errors()[0]
@@ -244,7 +247,7 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
         raise TypeError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(head)[:80]!r}")
     if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
         raise ValueError(f"{sorted(missing)[0]} is missing")
-    if "shared" in head:
+    if "shared" in head and isinstance(head["facts"], dict):
         raise ValueError(f"the manifest has no shared facts {str(head['shared'])[:80]!r}")
     key, n_outputs = decode_key(head["key"]), head["n_outputs"]
     column, tests = column_of(key), read(file_of(key))

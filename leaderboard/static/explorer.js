@@ -38,7 +38,7 @@ function viewOf(id) {
 }
 
 /** Replace the characters that stand for the predictions of a regression by numbers. */
-function numbers(flips) {
+function withNumbers(flips) {
   if (!flips.scale) return flips;
   const [scale, low] = flips.scale;
   flips.strips = flips.strips.map((rows) => rows.map((text) => [...text].map((c) => (c.charCodeAt(0) - 40 + low) / scale)));
@@ -81,7 +81,7 @@ function explorer() {
   async function show(state, more = false) {
     const turn = ++drawn;
     if (!more) shown = page;
-    const flips = numbers(await file(about.folder, state.shard));
+    const flips = withNumbers(await file(about.folder, state.shard));
     const i = flips.ids.indexOf(state.molecule);
     const one = state.molecule !== "" && i >= 0;
     const order = one ? [i] : chosen(state, flips);
