@@ -2,11 +2,11 @@
 
 A folder holds ``manifest.json``, in which cells name the facts that they share, and for each dataset and canonical
 split ``predictions/DATASET-SEED.parquet``, or ``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than
-the paper's. It has a row per test example
-(``evalset, example_id, y_true``) and a column per cell (``column_of``): a vector of float32 with the outputs of its
-train seeds, one after another. Of two classes, the smaller probability is stored, with a minus sign if it is that of
-class 0: close to one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published``
-writes such folders, with numbers rounded to what statistics need (``packed_outputs`` there).
+the paper's. It has a row per test example (``evalset, example_id, y_true``) and a column per cell (``column_of``): a
+vector of float32 with the outputs of its train seeds, one after another. Of two classes, the smaller probability is
+stored, with a minus sign if it is that of class 0: close to one, float32 lacks the digits that sym-KL and rankings
+depend on. ``leaderboard.write.published`` writes such folders, with numbers rounded to what statistics need
+(``packed_outputs`` there).
 """
 
 import hashlib
