@@ -281,7 +281,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
 def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Retraining | str:
     """Return one retraining, or the traceback of what failed."""
     try:
-        _warm_up(method, sample)
+        warm_up(method, sample)
         saved, start = shared.saved, time.process_time()
         model = method.fit(sample)
         seconds = time.process_time() - start + shared.saved - saved
@@ -298,7 +298,7 @@ _warm: set[tuple[object, ...]] = set()
 """The kinds of fits that this process has done."""
 
 
-def _warm_up(method: Pipeline, sample: Sample) -> None:
+def warm_up(method: Pipeline, sample: Sample) -> None:
     """Fit to a few rows before the first fit of its kind, so that none is charged for imports and compilers."""
     bits = bool(((sample.x == 0) | (sample.x == 1)).all())
     kind = type(method.remedy), type(method.learner), sample.task, bits, sample.device
