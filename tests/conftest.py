@@ -233,6 +233,15 @@ class MlflowServer:
         self.process.wait(90)
 
 
+def call(*words: str, which: Callable[[list[str]], object] | None = None) -> int:
+    """Run a command line in this process, by default one of ``benchmark``, and return its exit code."""
+    from benchmark.__main__ import app
+
+    with pytest.raises(SystemExit) as stop:
+        (which or app)([*words])
+    return int(stop.value.code or 0)
+
+
 def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -13,7 +13,6 @@ import pytest
 import typer
 import yaml
 
-from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
@@ -25,16 +24,11 @@ from benchmark.studies import discover as studies
 from benchmark.train.learner import NetworkLearner
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.__main__ import churn_app
+from tests.conftest import call
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").rglob("*.md")}
 CHURN = typer.main.get_command(churn_app())
-
-
-def call(*words: str, which: typer.Typer = app) -> int:
-    with pytest.raises(SystemExit) as stop:
-        which(list(words))
-    return int(stop.value.code or 0)
 
 
 def commands_in(text: str) -> list[list[str]]:

@@ -12,11 +12,11 @@ from mlflow.artifacts import download_artifacts
 from mlflow.tracking import MlflowClient
 from rdkit.Chem import CanonSmiles
 
-from benchmark.__main__ import app
 from benchmark.data import downloads
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
+from tests.conftest import call
 
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 GOOD = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
@@ -29,12 +29,6 @@ WARNINGS = [
     "  test set id has 6 rows: too few to measure churn, which needs about 30",
     "  test set ood has 8 rows: too few to measure churn, which needs about 30",
 ]
-
-
-def call(*words: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        app(list(words))
-    return int(stop.value.code or 0)
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.__main__ import app
 from benchmark.commands import doctor
 from benchmark.commands.doctor import Finding, diagnose
 from benchmark.commands.options import DEFAULT_DATASET
 from benchmark.data import downloads
 from benchmark.data.spec import dataset_names
+from tests.conftest import call
 
 
 @pytest.fixture(autouse=True)
@@ -21,18 +21,12 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def call() -> int:
-    with pytest.raises(SystemExit) as stop:
-        app(["doctor"])
-    return int(stop.value.code or 0)
-
-
 def bad() -> list[Finding]:
     return [finding for finding in diagnose(DEFAULT_DATASET) if finding.state == "bad"]
 
 
 def test_a_healthy_machine_can_run_the_default_job(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call() == 0
+    assert call("doctor") == 0
     output = capsys.readouterr().out
     assert output.splitlines()[-1] == "The default job can run here."
     assert "\nbad " not in output
@@ -60,7 +54,7 @@ def test_a_broken_file_of_the_default_dataset_is_named_and_fails(capsys, monkeyp
     broken = tmp_path / "B3DB_regression.tsv"
     broken.write_text("SMILES\tlogBB\nCCO\t0.1\n")
     monkeypatch.setitem(downloads.SOURCES, "b3db", lambda name: downloads.Origin(path=tmp_path / name))
-    assert call() == 1
+    assert call("doctor") == 1
     output = capsys.readouterr().out
     assert f"bad   data of {DEFAULT_DATASET}: {broken} is not the expected file" in output
     assert output.splitlines()[-1] == "The default job cannot run here."
@@ -72,7 +66,7 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(capsys, mon
     broken = tmp_path / "data" / "molnet" / "BBBP.csv"
     broken.parent.mkdir(parents=True)
     broken.write_text("num,name,p_np,smiles\n")
-    assert call() == 0
+    assert call("doctor") == 0
     output = capsys.readouterr().out
     assert output.splitlines()[-1] == "The default job can run here."
     (finding,) = bad()
@@ -86,7 +80,7 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(capsys, mon
 @pytest.mark.slow
 def test_a_dead_tracking_store_fails_with_a_remedy(capsys, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    assert call() == 1
+    assert call("doctor") == 1
     output = capsys.readouterr().out
     assert "bad   the tracking store http://127.0.0.1:9 cannot be used: " in output
     assert "start its server, free space on its disk, or set MLFLOW_TRACKING_URI" in output
@@ -125,5 +119,5 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_data_folder_that_does_not_exist_is_named(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "nowhere"))
-    assert call() == 0  # the default dataset needs no data folder
+    assert call("doctor") == 0  # the default dataset needs no data folder
     assert f"bad   CHURN_DATA_DIR={tmp_path / 'nowhere'} is not a folder\n      create it" in capsys.readouterr().out

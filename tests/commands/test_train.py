@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.__main__ import app
 from benchmark.commands import options, train
 from benchmark.data.problem import load_problem
+from tests.conftest import call
 
 
 @pytest.fixture
@@ -19,9 +19,7 @@ def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int]
         path = tmp_path / f"assays{rows}.csv"
         lines = [f"sample {i},{i * i % 97},{['lets go', 'stays'][i % 2]}" for i in range(rows)]
         path.write_text("\n".join(["name,weight,outcome", *lines]), encoding="utf-8")
-        with pytest.raises(SystemExit) as stop:
-            app(["new-dataset", str(path), "--target", "outcome"])
-        assert not stop.value.code
+        assert call("new-dataset", str(path), "--target", "outcome") == 0
         return f"assays{rows}"
 
     return describe

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.__main__ import app
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import cluster, runner
@@ -25,6 +24,7 @@ from benchmark.run.check import synthetic
 from benchmark.run.runner import Failed, Planned
 from benchmark.store import tracking
 from benchmark.store.cell import Cell
+from tests.conftest import call
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask itself
 METHODS = ["erm", "bagging:k=2", "twin", "random_forest:trees=5"]
@@ -120,9 +120,7 @@ def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compr
     monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
     monkeypatch.chdir(tmp_path)
     words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
-    with pytest.raises(SystemExit) as exit_:
-        app(["run", *words, "--scheduler", dask.address])
-    assert exit_.value.code in (0, None)
+    assert call("run", *words, "--scheduler", dask.address) == 0
     assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
     assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}
 
