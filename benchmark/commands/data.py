@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable
 from dataclasses import fields
@@ -14,8 +15,10 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
+from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
 from benchmark.data.spec import MANY_ROWS, SAMPLED, DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
+from benchmark.settings import parse_seeds, parse_splits
 
 if TYPE_CHECKING:  # it imports RDKit, which takes a moment
     from benchmark.data.checks.health import Health
@@ -37,8 +40,6 @@ def list_(
 
     The list says which datasets are on this machine, and how to get the others.
     """
-    from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
-
     if as_markdown:
         print(markdown())
         return
@@ -365,10 +366,7 @@ def export_protocol(
 
     Each train seed has its own training file, and its model is trained on that file alone.
     """
-    import json
-
     from benchmark.run.protocol import export
-    from benchmark.settings import parse_seeds, parse_splits
 
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)

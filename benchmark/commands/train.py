@@ -17,33 +17,25 @@ from rich.table import Table
 
 from benchmark.commands import options
 from benchmark.commands.options import console, say
-from benchmark.data.spec import expand
+from benchmark.data.listing import obtainable
+from benchmark.data.spec import MANY_ROWS, expand, load_spec
 from benchmark.errors import UserError
+from benchmark.measure.deciding import lacking
+from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
+from benchmark.store import opening
+from benchmark.store.cell import Grid
 from benchmark.types import PAPER, Problem, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
     from benchmark.run.plan import Cost
     from benchmark.run.runner import Planned
-    from benchmark.store.cell import Grid
 
 
 def _grids(
-    method: str,
-    dataset: str,
-    canonical_seed: str,
-    sampling: str,
-    seeds: str,
-    learner: str = "",
-    features: str = "",
-    tune: str = "none",
+    method: str, dataset: str, canonical_seed: str, sampling: str, seeds: str, learner: str, features: str, tune: str
 ) -> list[Grid]:
     """Read the options that define a grid; without ``method`` and ``sampling``, the grids for the user's own data."""
-    from benchmark.data.listing import obtainable
-    from benchmark.data.spec import load_spec
-    from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
-    from benchmark.store.cell import Grid
-
     names = [name.strip() for name in method.split(",") if name.strip()]
     chosen, skipped = obtainable(dataset)
     for line in skipped:
@@ -63,7 +55,6 @@ def _own_grids(grid: Grid) -> list[Grid]:
     """Return the grids for own data, without methods that compare all pairs of many rows, or tune on many or few."""
     from benchmark.data.problem import load_problem
     from benchmark.data.rows import load_rows
-    from benchmark.data.spec import MANY_ROWS, load_spec
 
     rows = max(len(load_rows(load_spec(name)).used) for name in grid.datasets)
     names = [name for name in options.OWN_METHODS if rows <= MANY_ROWS or name not in options.PAIRWISE]
@@ -86,9 +77,6 @@ def _own_grids(grid: Grid) -> list[Grid]:
 
 def _undecided(dataset: str, problem: Problem, sampling: Sampling, retrainings: int) -> str:
     """Return a line if no method can be recommended on a user's own dataset, whatever is trained; otherwise none."""
-    from benchmark.data.spec import load_spec
-    from benchmark.measure.deciding import lacking
-
     rows = len(problem.train) + sum(map(len, problem.evals.values()))
     y, names = problem.evals["id"].y, load_spec(dataset).class_names
     missing = lacking(y, names, rows, retrainings, sampling)
@@ -97,7 +85,6 @@ def _undecided(dataset: str, problem: Problem, sampling: Sampling, retrainings: 
 
 def _planned(grids: Sequence[Grid], settings: list[str] | None, device: str) -> list[Planned]:
     from benchmark.run.driver import plan_grid
-    from benchmark.settings import parse_settings
     from benchmark.train.device import device as named
 
     return [cell for grid in grids for cell in plan_grid(grid, parse_settings(settings or []), named(device))]
@@ -189,7 +176,6 @@ def run(
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import deploy, driver
     from benchmark.run.cluster import connect
-    from benchmark.store import opening
 
     _refuse_beside_grids(context, grids, block)
     if grids:
@@ -342,7 +328,6 @@ def study(
     ] = "",
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
-    from benchmark.settings import DEFAULT_SEEDS, parse_settings
     from benchmark.studies import discover, make_study
 
     if not name:
@@ -394,8 +379,6 @@ def plan(
     offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, the command that trains each, and what they will cost."""
-    from benchmark.store import opening
-
     _refuse_beside_grids(context, grids, block)
     if grids:
         _plan_grids(grids, block, device)

@@ -26,7 +26,7 @@ def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int]
 
 
 def chosen(name: str) -> list[str]:
-    return [method for grid in train._grids("", name, "99", "", "") for method in grid.methods]
+    return [method for grid in train._grids("", name, "99", "", "", "", "", "none") for method in grid.methods]
 
 
 def test_methods_that_choose_their_settings_are_left_out_where_nothing_can_be_decided(own_table, capsys) -> None:
