@@ -224,7 +224,6 @@ def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any 
             jobs=jobs,
             report=say,
             trained=lambda count: progress.advance(task, count),
-            reports=driver.health_of,
             client=client,
         )
 

@@ -93,29 +93,22 @@ class Tally:
         return 1 if self.failed or self.trouble or self.unrecorded else 0
 
 
-def health_of(planned: Planned) -> dict[str, str]:
-    """Return the reports on the health of a cell's data, by file name."""
-    return health_text.reports(load_spec(planned.dataset), planned.key.canonical_seed)
-
-
 def fill(
     cells: Sequence[Planned],
     *,
     force: bool,
     jobs: int | None,
     report: Report,
-    trained: Callable[[int], None],
-    reports: Callable[[Planned], Mapping[str, str]] = lambda planned: {},
+    trained: Callable[[int], object] = lambda count: None,
     client: Any = None,
     study: str = "",
 ) -> Tally:
     """Train the cells that are missing from the store, or all with ``force``.
 
     ``report`` is called with a line for each finished cell, ``trained`` with the number of train seeds just finished.
-    ``reports`` returns the texts stored with a cell, as ``health_of`` does for a registered dataset. ``client`` is a
-    Dask client if a cluster does the work. Cells trained for a ``study`` are marked with its name, and stay out of the
-    leaderboard's boards until a call without a study requests them. A finished cell is saved on disk before it is
-    recorded; if the store fails, it stays there for the next invocation.
+    ``client`` is a Dask client if a cluster does the work. Cells trained for a ``study`` are marked with its name, and
+    stay out of the leaderboard's boards until a call without a study requests them. A finished cell is saved on disk
+    before it is recorded; if the store fails, it stays there for the next invocation.
     """
     from benchmark.store import tracking
 
@@ -150,7 +143,9 @@ def fill(
                     _record_failure(store, result, tally)
             else:
                 with deferred():
-                    result = replace(result, reports=reports(planned)).with_facts(study=study)
+                    spec = load_spec(planned.dataset) if planned.dataset else None
+                    reports = health_text.reports(spec, planned.key.canonical_seed) if spec else {}
+                    result = replace(result, reports=reports).with_facts(study=study)
                     tally.trained.append(result)
                     path = outbox.save(result)
                     if tally.trouble:  # the store has failed, so do not wait for it again

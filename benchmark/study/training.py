@@ -45,8 +45,6 @@ class TrainingContext(Context):
             force=False,
             jobs=self.jobs,
             report=self.note,
-            trained=lambda count: None,
-            reports=driver.health_of,
             study="" if getattr(self.study, "for_boards", False) else self.study.name,
         )
         if outcome.trouble:

@@ -50,13 +50,9 @@ def planned(method, dataset=SMALL, seeds=(1, 2, 3), sampling="paper"):
     return cell
 
 
-def silent(_):
-    pass
-
-
 def recorded(*cells):
     """The cells as they are in the store after their training."""
-    tally = driver.fill(cells, force=False, jobs=1, report=silent, trained=silent)
+    tally = driver.fill(cells, force=False, jobs=1, report=print)
     assert not tally.failed
     of = {cell.key.digest: cell for cell in tracking.Store().cells()}
     return [of[cell.key.digest] for cell in cells]

@@ -213,7 +213,7 @@ def at_once(work, numbers):
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 def fill():
-    return driver.fill(cells, force=False, jobs=1, report=print, trained=lambda count: None)
+    return driver.fill(cells, force=False, jobs=1, report=print)
 """
 
 
