@@ -122,16 +122,6 @@ def named(start: str, recipe: object, suffix: str = "") -> str:
     return f"{start}-{hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:32]}{suffix}"
 
 
-def cached(name: str) -> bytes | None:
-    """Return the content that ``keep`` stored under ``name``; None if it is missing or damaged."""
-    return read(cache_folder() / "made" / name)
-
-
-def keep(name: str, content: bytes) -> None:
-    """Store ``content`` in the cache under ``name``, as ``write`` does."""
-    write(cache_folder() / "made" / name, content)
-
-
 def read(path: Path) -> bytes | None:
     """Return the content that ``write`` stored at ``path``; None if the file is missing or any byte has changed."""
     try:
@@ -177,9 +167,10 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 def kept(names: tuple[str, ...], make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
     """Return the contents called ``names`` from the cache, or make and store all if any is missing or damaged."""
-    stored = tuple(content for name in names if (content := cached(name)) is not None)
-    if len(stored) < len(names):
+    paths = [cache_folder() / "made" / name for name in names]
+    stored = tuple(content for path in paths if (content := read(path)) is not None)
+    if len(stored) < len(paths):
         stored = make()
-        for name, content in zip(names, stored, strict=True):
-            keep(name, content)
+        for path, content in zip(paths, stored, strict=True):
+            write(path, content)
     return stored
