@@ -39,19 +39,17 @@ def costs(cells: Sequence[Planned]) -> list[Cost]:
     by_split: dict[tuple[str, int], list[Planned]] = {}
     for cell in cells:
         by_split.setdefault((cell.key.dataset, cell.key.canonical_seed), []).append(cell)
-    return [_cost(group) for group in by_split.values()]
-
-
-def _cost(cells: Sequence[Planned]) -> Cost:
-    problem, seconds = cells[0].problem, 0.0
-    for cell in cells:
-        sample, _ = sample_for(cell.problem, cell.key.sampling, cell.key.seeds[0])
-        seconds += len(cell.key.seeds) * seconds_per_fit(cell.method, sample, cell.problem)
-    tests = sum(len(test) for test in problem.evals.values())
-    retrainings = sum(len(cell.key.seeds) for cell in cells)
-    size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
-    key = cells[0].key
-    return Cost(key.dataset, key.canonical_seed, len(cells), retrainings, seconds + retrainings * RUN_SECONDS, size)
+    found = []
+    for (dataset, canonical_seed), group in by_split.items():
+        problem, retrainings, seconds = group[0].problem, 0, 0.0
+        for cell in group:
+            sample, _ = sample_for(cell.problem, cell.key.sampling, cell.key.seeds[0])
+            retrainings += len(cell.key.seeds)
+            seconds += len(cell.key.seeds) * (seconds_per_fit(cell.method, sample, cell.problem) + RUN_SECONDS)
+        tests = sum(len(test) for test in problem.evals.values())
+        size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
+        found.append(Cost(dataset, canonical_seed, len(group), retrainings, seconds, size))
+    return found
 
 
 def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float:
