@@ -65,25 +65,23 @@ def run_name(cell: Cell) -> str:
 
 def tags(cell: Cell) -> dict[str, str]:
     """Return the tags of a cell's run, by which the suite and people find it; its folder has everything."""
-    launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
-    return (
-        launched
-        | {
-            "churn.kind": "cell",
-            "churn.cell": cell.key.digest,
-            "churn.dataset": cell.key.dataset,
-            "churn.method": cell.key.method,
-            "churn.sampling": cell.key.sampling,
-            "churn.problem": cell.key.problem,
-            "churn.code": cell.key.code,
-            "mlflow.source.git.commit": cell.facts.commit,
-            "mlflow.source.name": "churn",
-            "mlflow.source.type": "LOCAL",
-            "command": cell.facts.command,
-            "status": cell.facts.status,
-        }
-        | ({STUDY: cell.facts.study} if cell.facts.study else {})
-    )
+    given = {
+        "churn.launched_by": os.environ.get("MLFLOW_RUN_ID", ""),
+        "churn.kind": "cell",
+        "churn.cell": cell.key.digest,
+        "churn.dataset": cell.key.dataset,
+        "churn.method": cell.key.method,
+        "churn.sampling": cell.key.sampling,
+        "churn.problem": cell.key.problem,
+        "churn.code": cell.key.code,
+        "mlflow.source.git.commit": cell.facts.commit,
+        "mlflow.source.name": "churn",
+        "mlflow.source.type": "LOCAL",
+        "command": cell.facts.command,
+        "status": cell.facts.status,
+        STUDY: cell.facts.study,
+    }
+    return {name: text for name, text in given.items() if text}
 
 
 def params(cell: Cell) -> dict[str, Any]:
