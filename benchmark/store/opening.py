@@ -132,14 +132,6 @@ def analyse(address: str) -> None:
             database.commit()
 
 
-def store_errors() -> tuple[type[Exception], ...]:
-    """Return what a store may raise, with all exceptions of requests (OSError) and missing drivers (ImportError)."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
-    return MlflowException, SQLAlchemyError, OSError, ImportError
-
-
 def refused(error: Exception) -> bool:
     """Return whether a store that works has refused a request for what it holds, or who makes it."""
     from mlflow.exceptions import MlflowException
@@ -150,11 +142,12 @@ def refused(error: Exception) -> bool:
 @contextmanager
 def translated_errors(where: str) -> Iterator[None]:
     """Raise what the store at ``where`` raises as TrackingError, with the remedy."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
     try:
         yield
-    except Exception as error:
-        if not isinstance(error, store_errors()):
-            raise
+    except (MlflowException, SQLAlchemyError, OSError, ImportError) as error:  # OSError: also those of requests
         reason = (_of_database(error).strip() or type(error).__name__).splitlines()[0][:300]
         remedy = next((text for pattern, text in REMEDIES.items() if re.search(pattern, reason)), "")
         if refused(error):
