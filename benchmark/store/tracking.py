@@ -156,8 +156,12 @@ class Store:
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: Mapping[str, float]) -> None:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
-        for i, seed in enumerate(cell.key.seeds):
-            self._log_seed(experiment, parent, cell, i, seed)
+        for i, seed in enumerate(cell.key.seeds):  # in as few transactions as MLflow allows
+            tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
+            tags["churn.train_seed"] = str(seed)
+            run = self._create(experiment, tags, f"train seed {seed}").info.run_id
+            self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
+            self.client.set_terminated(run, "FINISHED")
         self.client.set_terminated(parent, "FINISHED")
 
     def _one_remains(self, experiment: str, cell: Cell) -> Run | None:
@@ -341,13 +345,6 @@ class Store:
             if error.error_code != "BAD_REQUEST":  # the code of a refused insertion
                 raise
             self.client.log_inputs(run, inputs)  # another driver inserted the dataset after MLflow had looked for it
-
-    def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
-        """Record one nested run, in as few transactions as MLflow allows."""
-        tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
-        run = self._create(experiment, tags | {"churn.train_seed": str(seed)}, f"train seed {seed}").info.run_id
-        self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
-        self.client.set_terminated(run, "FINISHED")
 
     def _beside(self, experiment: str, cell: Cell, query: str = "") -> list[Run]:
         """Return the finished runs of other cells on the same data and split, newest first."""
