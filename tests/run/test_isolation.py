@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import sandbox
 from benchmark.run.check import synthetic
-from benchmark.run.isolation import SENTENCE, isolated, method_file
+from benchmark.run.isolation import SENTENCE, Isolation, isolated, method_file
 from benchmark.run.runner import retrain
 from benchmark.train import sample_for
 from benchmark.types import Inputs
@@ -27,8 +27,10 @@ import numpy as np
 
 from benchmark.learners.linear import Linear
 from benchmark.pipeline import Remedy, method
+from benchmark.registry import path_of
 from benchmark.train import bootstrap, generator
 from benchmark.types import Inputs
+# IMPORTS
 
 
 class Shaped:
@@ -39,6 +41,8 @@ class Shaped:
 @method("mine", title="Mine")
 @dataclass(frozen=True)
 class Mine(Remedy):
+    # FIELDS
+
     def fit(self, sample, learner):
 BODY
         return Linear().fit(sample)
@@ -51,6 +55,12 @@ pytestmark = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble(
 def write(write_method: Callable[[str, str, str], Path]) -> Write:
     """A function that writes the user's method ``mine``; its ``fit`` begins with the given lines."""
     return partial(write_method, "mine", METHOD)
+
+
+def retrained(code: Isolation, inputs: Inputs | None = None) -> np.ndarray:
+    """Return the predictions of a method in isolation, for the ID test unless other inputs are given."""
+    problem = synthetic("classification")
+    return code.retrain(sample_for(problem, "halves", 1)[0], inputs or problem.evals["id"].inputs)
 
 
 SLOW = [("twin", "halves"), ("gin", "halves"), ("warm_start", "update")]
@@ -192,9 +202,8 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
         "own_files = [p for p in files if p.suffix != '.py' and known.isdisjoint(p.parts)]\n"
         "raise RuntimeError(f'{found} {own} {own_files} {os.getcwd() == os.environ[\"HOME\"]}')"
     )
-    problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
-        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
+        retrained(code)
     said = str(error.value)
     assert "RuntimeError: [] [] [] True (" in said
     assert f"{Path('home', 'methods', 'mine.py')}:" in said
@@ -221,20 +230,18 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
 )
 def test_what_a_process_does_wrong_is_an_error_of_its_method(write, body, message):
     write(body)
-    problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=message):
-        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
+        retrained(code)
 
 
 @pytest.mark.slow
 def test_the_test_molecules_come_in_another_order_and_their_predictions_go_back(write):
     write("return Shaped(lambda inputs: np.stack([inputs.smiles.astype(float), inputs.x[:, 0]], axis=1))")
-    problem = synthetic("classification")
-    x = problem.evals["id"].x.copy()
+    x = synthetic("classification").evals["id"].x.copy()
     x[:, 0] = np.linspace(0, 1, len(x))
     inputs = Inputs(x, np.array([str(1 - share) for share in x[:, 0]]))
     with isolated("mine") as code:
-        values = code.retrain(sample_for(problem, "halves", 1)[0], inputs)
+        values = retrained(code, inputs)
     np.testing.assert_allclose(values[:, 1], x[:, 0], atol=1e-6)
     np.testing.assert_allclose(values[:, 0], 1 - x[:, 0], atol=1e-6)
 
@@ -246,53 +253,21 @@ ONE_STEP = "adamw(*np.ones((4, 3), np.float32), np.float32(1), tuple(np.ones(6, 
 def test_a_loop_that_was_compiled_outside_is_not_compiled_again(write):
     exec(f"from benchmark.train.kernels import adamw; {ONE_STEP}", {"np": np})
     write(f"from benchmark.train.kernels import adamw; {ONE_STEP}; raise ValueError(adamw.stats)")
-    problem = synthetic("classification")
-    with (
-        isolated("mine") as code,
-        pytest.raises(UserError, match=r"cache_hits=Counter\(\{.*\}\), cache_misses=Counter\(\)"),
-    ):
-        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
-
-
-SHARE = """
-import numpy as np
-from benchmark.learners.linear import Linear
-from benchmark.pipeline import Remedy, method
-from benchmark.registry import path_of
-from benchmark.types import Inputs
-from dataclasses import dataclass
-IMPORTS
-
-
-@method("mine", title="Mine")
-@dataclass(frozen=True)
-class Mine(Remedy):
-    FIELDS
-
-    def fit(self, sample, learner):
-        return Constant(SHARE)
-
-
-class Constant:
-    def __init__(self, share):
-        self.share = share
-
-    def predict(self, inputs):
-        return np.full((len(inputs), 2), [1 - self.share, self.share])
-"""
+    hits_alone = r"cache_hits=Counter\(\{.*\}\), cache_misses=Counter\(\)"
+    with isolated("mine") as code, pytest.raises(UserError, match=hits_alone):
+        retrained(code)
 
 
 def sharing(share: str, imports: str = "", fields: str = "") -> str:
     """Return the code of a method that predicts a constant probability."""
-    return SHARE.replace("(SHARE)", f"({share})").replace("IMPORTS", imports).replace("FIELDS", fields)
+    body = f"share = {share}; return Shaped(lambda inputs: np.full((len(inputs), 2), [1 - share, share]))"
+    return METHOD.replace("# IMPORTS", imports).replace("# FIELDS", fields).replace("BODY", f"        {body}")
 
 
 def predicted(method: str) -> float:
     """Return the probability that a method predicts in isolation."""
-    problem = synthetic("classification")
     with isolated(method) as code:
-        values = code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
-    return float(values[0, 1])
+        return float(retrained(code)[0, 1])
 
 
 @pytest.mark.slow
@@ -329,9 +304,9 @@ def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monk
     assert predicted("mine") == 0.875
     copied = "open(library.__file__.replace('library.py', 'labels.csv'))"
     original = f"open({str(tmp_path / 'libraries' / 'labels.csv')!r})"
-    for reads, message in ((copied, "No such file or directory"), (original, "No such file or directory")):
-        (tmp_path / "home" / "methods" / "mine.py").write_text(sharing(reads, "import library"))
-        with pytest.raises(UserError, match=message):
+    for reads in (copied, original):
+        write_method("mine", sharing(reads, "import library"), "")
+        with pytest.raises(UserError, match="No such file or directory"):
             predicted("mine")
 
 
@@ -368,12 +343,7 @@ def test_a_method_declares_no_file_outside_its_folder(write_method, tmp_path):
     (tmp_path / "labels.csv").write_text("1")
     digest = hashlib.sha256(b"1").hexdigest()
     for name in ("../../labels.csv", str(tmp_path / "labels.csv")):
-        code = sharing("len(path_of(self, FILE).read_text())".replace("FILE", repr(name)))
-        path = tmp_path / "home" / "methods" / "mine.py"
-        if not path.exists():
-            write_method("mine", code, "")
-        path.write_text(
-            code.replace("class Mine(Remedy):", f"class Mine(Remedy):\n    files = {{{name!r}: {digest!r}}}")
-        )
+        fields = f"files = {{{name!r}: {digest!r}}}"
+        write_method("mine", sharing(f"len(path_of(self, {name!r}).read_text())", fields=fields), "")
         with pytest.raises(UserError, match=r"leads out of .*: nothing is read"):
             predicted("mine")

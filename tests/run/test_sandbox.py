@@ -16,7 +16,6 @@ from . import channels
 
 pytestmark = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble())
 SCRIPT = Path(channels.__file__)
-NAMES = list(channels.CHANNELS)
 FILES = ("file", "flocked", "locked", "leased", "watched")
 
 
@@ -27,14 +26,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(role: str, folder: Path, confined: bool, names: list[str]) -> subprocess.Popen[bytes]:
-    words = [str(SCRIPT), role, str(folder), *names]
+def start(role: str, folder: Path, confined: bool) -> subprocess.Popen[bytes]:
+    words = [str(SCRIPT), role, str(folder), *channels.CHANNELS]
     if confined:
-        readable = [
-            (str(folder), str(folder)),
-            (str(SCRIPT), str(SCRIPT)),
-            *((path, path) for path in sys.path if path),
-        ]
+        readable = [(path, path) for path in (str(folder), str(SCRIPT), *sys.path) if path]
         return sandbox.start(words, readable, stdout=subprocess.PIPE, env={})
     return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE)
 
@@ -42,7 +37,7 @@ def start(role: str, folder: Path, confined: bool, names: list[str]) -> subproce
 @contextmanager
 def sent(folder: Path, confined: bool) -> Iterator[None]:
     """A process that has sent on all channels, and is still there."""
-    sender = start("send", folder, confined, NAMES)
+    sender = start("send", folder, confined)
     assert sender.stdout is not None
     try:
         sender.stdout.readline()
@@ -53,7 +48,7 @@ def sent(folder: Path, confined: bool) -> Iterator[None]:
 
 
 def heard(folder: Path, confined: bool) -> list[str]:
-    said = start("receive", folder, confined, NAMES).communicate()[0].decode().strip()
+    said = start("receive", folder, confined).communicate()[0].decode().strip()
     return [name for name in said.split(", ") if name]
 
 
@@ -67,7 +62,7 @@ def test_two_sandboxes_have_no_channel_though_two_processes_have_many(folder):
             without = heard(folder, confined=False)
     finally:
         channels.clean(folder)
-    assert len(without) >= 15, set(NAMES) - set(without)
+    assert len(without) >= 15, channels.CHANNELS.keys() - set(without)
 
 
 HARM = """
@@ -132,7 +127,7 @@ def test_what_is_hidden_is_empty_though_it_lies_among_what_may_be_read(tmp_path)
 
 def test_a_process_cannot_take_more_memory_than_its_limit():
     grow = "from benchmark.run.sandbox import limit; limit(); bytearray(2**34)"
-    given = [(str(CHECKOUT), str(CHECKOUT)), *((path, path) for path in sys.path if path)]
+    given = [(path, path) for path in (str(CHECKOUT), *sys.path) if path]
     words = ["-c", f"import sys; sys.path[:] = {sys.path}; {grow}"]
     child = sandbox.start(words, given, stderr=subprocess.PIPE, env={})
     assert child.communicate()[1].decode().strip().endswith("MemoryError")
