@@ -13,13 +13,10 @@ import pytest
 import typer
 import yaml
 
-from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
 from benchmark.learners import names
-from benchmark.registry import discover, make_method
-from benchmark.run.runner import retrain
-from benchmark.store.tracking import Store
+from benchmark.registry import discover
 from benchmark.studies import discover as studies
 from benchmark.train.learner import NetworkLearner
 from leaderboard.__main__ import app as leaderboard_app
@@ -215,32 +212,6 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(capsys, monkeypat
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
     assert "create one with churn run" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
-
-
-@pytest.mark.long
-def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)
-    name = f"{small_table}@epochs=2"
-    words = ["run", "--method", "erm,multi_kernel", "--dataset", name, "--seeds", "2", "--jobs", "1", "--device", "cpu"]
-    assert call(*words) == 0
-    assert "2 cells trained" in capsys.readouterr().out
-    erm, own = sorted(Store().cells(), key=lambda cell: cell.key.method)
-    assert (own.key.method, own.key.problem) == ("multi_kernel", erm.key.problem)
-    assert own.facts.dataset.features == erm.facts.dataset.features == ("morgan:2048:2",)
-    variant = load_problem(f"{name}@features=morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors")
-    by_hand = retrain(make_method("multi_kernel", "classification"), variant, [1, 2])
-    for evalset, p in by_hand.items():
-        assert p.ids.tolist() == own.predictions[evalset].ids.tolist() == erm.predictions[evalset].ids.tolist()
-        assert own.predictions[evalset].values.tolist() == p.values.tolist()
-    assert call(*words) == 0
-    assert "2 already recorded" in capsys.readouterr().out
-    assert call("build", "--out", "site", which=leaderboard_app) == 0
-    board = (tmp_path / "site" / "tables" / "small@epochs=2-id.csv").read_text(encoding="utf-8")
-    assert "Multi-kernel SVM" in board
-    assert "ERM" in board
 
 
 @pytest.fixture(scope="module")
