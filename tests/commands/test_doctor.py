@@ -87,15 +87,6 @@ def test_a_dead_tracking_store_fails_with_a_remedy(capsys, monkeypatch):
     assert "Traceback" not in output
 
 
-def with_version(monkeypatch: pytest.MonkeyPatch, package: str, installed: str | None) -> None:
-    def fake(name: str) -> str:
-        if name == package and installed is None:
-            raise PackageNotFoundError(name)
-        return installed if name == package and installed else version(name)
-
-    monkeypatch.setattr(doctor, "version", fake)
-
-
 @pytest.mark.parametrize(
     ("package", "installed", "message"),
     [
@@ -105,7 +96,12 @@ def with_version(monkeypatch: pytest.MonkeyPatch, package: str, installed: str |
     ],
 )
 def test_a_package_of_a_wrong_version_fails_with_the_command_that_mends_it(monkeypatch, package, installed, message):
-    with_version(monkeypatch, package, installed)
+    def fake(name: str) -> str:
+        if name == package and installed is None:
+            raise PackageNotFoundError(name)
+        return installed if name == package and installed else version(name)
+
+    monkeypatch.setattr(doctor, "version", fake)
     assert bad() == [Finding("bad", message, "pip install -c constraints.txt -e .", vital=True)]
 
 

@@ -56,10 +56,13 @@ class Greedy(Remedy):
 """A method whose worker dies when the memory that it may have is full."""
 
 
-def fill(*methods: str, jobs: int = 1, seeds: tuple[int, ...] = SEEDS) -> driver.Tally:
+def planned(*methods: str, seeds: tuple[int, ...] = SEEDS) -> list[runner.Planned]:
     problem = load_problem("small.toml", 99)
-    cells = [runner.plan(problem, make_method(name, problem.task), seeds, dataset="small.toml") for name in methods]
-    tally = driver.fill(cells, force=False, jobs=jobs, report=print, trained=lambda count: None)
+    return [runner.plan(problem, make_method(name, problem.task), seeds, dataset="small.toml") for name in methods]
+
+
+def fill(*methods: str, jobs: int = 1, seeds: tuple[int, ...] = SEEDS) -> driver.Tally:
+    tally = driver.fill(planned(*methods, seeds=seeds), force=False, jobs=jobs, report=print)
     if tally.trouble:
         raise UserError(tally.trouble)
     return tally
@@ -67,9 +70,7 @@ def fill(*methods: str, jobs: int = 1, seeds: tuple[int, ...] = SEEDS) -> driver
 
 def save() -> None:
     """Train one cell and keep it in the outbox."""
-    problem = load_problem("small.toml", 99)
-    cell = runner.plan(problem, make_method(METHODS[0], problem.task), SEEDS, dataset="small.toml")
-    outbox.save([result for _, result in runner.run([cell], 1)][-1])
+    outbox.save([result for _, result in runner.run(planned(METHODS[0]), 1)][-1])
 
 
 def build() -> None:

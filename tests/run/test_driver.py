@@ -6,6 +6,7 @@ import shlex
 import numpy as np
 import pytest
 
+from benchmark.commands import train
 from benchmark.data import problem
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
@@ -152,15 +153,8 @@ def test_the_command_of_a_cell_names_the_same_cell(method, learner, features, sa
     (cell,) = plan_grid(Grid([method], [f"{DATASET}@train=100"], [99], [1, 2, 5, 6], sampling, learner, features), {})
     words = shlex.split(cell.command)[2:]
     said = dict(zip(words[::2], words[1::2], strict=True))
-    again = Grid(
-        [said["--method"]],
-        [said["--dataset"]],
-        [int(said["--canonical-seed"])],
-        [int(seed) for seed in said["--seeds"].split(",")],
-        said.get("--sampling", "paper"),
-        said.get("--learner", ""),
-        said.get("--features", ""),
-    )
+    options = ("method", "dataset", "canonical-seed", "sampling", "seeds", "learner", "features", "tune")
+    (again,) = train._grids(*(said.get(f"--{option}", "") for option in options))
     (same,) = plan_grid(again, {})
     assert same.key == cell.key
     assert (same.command, same.title) == (cell.command, cell.title)

@@ -58,13 +58,6 @@ def test_the_first_retraining_answers_and_stability_is_the_share_of_the_others_t
     assert answer.index.tolist() == list("abce")
 
 
-def test_the_mean_of_what_is_unstable_is_the_churn_of_the_first_retraining_against_the_others():
-    classes = np.stack(THREE).argmax(axis=2)
-    moved = [(classes[0] != classes[k]).mean() for k in (1, 2)]
-    answer = model("classification", *THREE).predict(TABLE.drop(index="d"))
-    assert (1 - answer["stability"]).mean() == pytest.approx(np.mean(moved))
-
-
 def test_the_spread_of_a_regression_is_the_standard_deviation_of_all_retrainings():
     answer = model("regression", [[1.0], [2.0]], [[2.0], [2.0]], [[6.0], [2.0]]).predict(TABLE.iloc[:2])
     assert answer["prediction"].tolist() == [1, 2]
