@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import mlflow.pyfunc
 import pandas as pd
@@ -17,16 +16,12 @@ import pytest
 from mlflow.entities import LoggedModelStatus
 from mlflow.tracking import MlflowClient
 
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.run.check import synthetic
 from benchmark.store import models, opening, tracking
 from benchmark.store.cell import Cell
 from leaderboard import site
 from leaderboard.read.stored import read
 
-if TYPE_CHECKING:
-    pass
+from .conftest import planned, trained
 
 Log = Callable[[tracking.Store, Cell], str]
 LOADER = """
@@ -53,17 +48,8 @@ class Bomb:
         return os.mkdir, (self.mark, 0o700)
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tracking.Store:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)
-    return tracking.Store()
-
-
 def recorded(store: tracking.Store) -> Cell:
-    problem = synthetic("classification")
-    plan = runner.plan(problem, make_method("knn", problem.task), [1, 2])
-    cell = next(r for _, r in runner.run([plan], jobs=1) if isinstance(r, Cell))
+    (cell,) = trained(planned("knn"))
     return replace(cell, run_id=store.log(cell))
 
 

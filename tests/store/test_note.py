@@ -3,7 +3,6 @@
 import io
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,27 +20,21 @@ from benchmark.types import Task
 from leaderboard.read.results import collect
 from leaderboard.tables.boards import board
 
+from .conftest import trained
+
 
 @cache
 def cells(task: Task, *texts: str) -> list[Cell]:
     """Return trained cells, ERM's first."""
     problem = synthetic(task)
     plans = [runner.plan(problem, make_method(text, task), [1, 2, 3, 4]) for text in texts]
-    trained = [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
-    return sorted(trained, key=lambda cell: cell.key.method != "erm")
+    return sorted(trained(*plans), key=lambda cell: cell.key.method != "erm")
 
 
 @pytest.fixture(scope="module", params=["classification", "regression"])
 def pair(request: pytest.FixtureRequest) -> list[Cell]:
     """ERM and another method."""
     return cells(request.param, "erm", "knn")
-
-
-@pytest.fixture
-def store(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
-    return Store()
 
 
 def table(shown: note.Shown) -> pd.DataFrame:

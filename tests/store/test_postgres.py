@@ -19,8 +19,10 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store import tracking
-from benchmark.store.cell import Cell
 from benchmark.types import DatasetFacts
+from tests.conftest import free_port
+
+from .conftest import trained
 
 SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
@@ -37,9 +39,7 @@ def postgres() -> Iterator[str]:
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         shutil.chown(folder, "nobody")
         user = {"user": "nobody"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     data = str(folder / "data")
     make = [initdb, "--pgdata", data, "--username", "churn", "--auth", "trust", "--encoding", "UTF8", "--no-sync"]
     subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
@@ -123,7 +123,7 @@ def test_runs_have_notes_in_postgresql(postgres: str, monkeypatch: pytest.Monkey
     problem = replace(synthetic("classification"), about=DatasetFacts(title="Synthetic", group="extra"))
     plans = [runner.plan(problem, make_method(text, problem.task), [1, 2, 3]) for text in ("knn", "erm")]
     store = tracking.Store()
-    made = [store.log(one) for _, one in runner.run(plans, jobs=1) if isinstance(one, Cell)]
+    made = [store.log(one) for one in trained(*plans)]
     (knn,) = (run for run in map(store.client.get_run, made) if run.data.tags["churn.method"] == "knn")
     assert {"id/delta_matched_churn", "id/delta_matched_churn_low"} <= set(knn.data.metrics)
     files = {file.path for file in store.client.list_artifacts(knn.info.run_id)}

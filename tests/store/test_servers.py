@@ -20,27 +20,18 @@ import pytest
 import requests
 
 from benchmark.files import CHECKOUT
-from benchmark.registry import make_method
-from benchmark.run import driver, runner
-from benchmark.run.check import synthetic
+from benchmark.run import driver
 from benchmark.store import opening, outbox, tracking
 from tests.conftest import MlflowServer, free_port
+
+from .conftest import planned
 
 ADMIN = ("admin", "of-the-test-1234")
 
 
-def silent(_: object) -> None:
-    pass
-
-
-def planned(method: str) -> runner.Planned:
-    problem = synthetic("classification")
-    return runner.plan(problem, make_method(method, problem.task), [1, 2])
-
-
 def fill(*methods: str) -> tuple[driver.Tally, list[str]]:
     said: list[str] = []
-    tally = driver.fill([planned(m) for m in methods], force=False, jobs=1, report=said.append, trained=silent)
+    tally = driver.fill([planned(m) for m in methods], force=False, jobs=1, report=said.append)
     return tally, said
 
 

@@ -16,15 +16,15 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from benchmark.registry import make_method
 from benchmark.run import driver, runner
-from benchmark.run.check import synthetic
 from benchmark.run.runner import Planned
 from benchmark.store import describe, folder, opening, outbox, tracking
 from benchmark.store.cell import Cell, Record, digest, encode
 from benchmark.store.tables import to_table
 from leaderboard import site
 from leaderboard.read.stored import read
+
+from .conftest import planned, trained
 
 
 @pytest.fixture(scope="module")
@@ -40,24 +40,16 @@ def store(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tra
     return tracking.Store()
 
 
-def planned(text: str, seeds: list[int]) -> Planned:
-    problem = synthetic("classification")
-    return runner.plan(problem, make_method(text, problem.task), seeds)
+def cell(text: str, *seeds: int) -> Cell:
+    return trained(planned(text, *seeds))[0]
 
 
-def cell(text: str, seeds: list[int]) -> Cell:
-    return next(r for _, r in runner.run([planned(text, seeds)], jobs=1) if isinstance(r, Cell))
-
-
-def silent(_: object) -> None: ...
-
-
-def fill(cells: list[Planned], force: bool = False) -> driver.Tally:
-    return driver.fill(cells, force=force, jobs=1, report=silent, trained=silent)
+def fill(cells: list[Planned], force: bool = False, report: driver.Report = lambda line: None) -> driver.Tally:
+    return driver.fill(cells, force=force, jobs=1, report=report)
 
 
 def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -> None:
-    one = cell("erm", [1, 2, 3])
+    one = cell("erm", 1, 2, 3)
     run_id = store.log(one)
     back = next(c for c in store.cells() if c.run_id == run_id)
     assert (back.key, back.key.digest, back.facts) == (one.key, one.key.digest, one.facts)
@@ -67,10 +59,10 @@ def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -
 
 
 def test_halves_have_an_experiment_of_their_own_and_a_run_is_compared_with_its_other_half(store):
-    paper = cell("erm", [1, 2, 3, 4])
-    plan = planned("erm", [1, 2, 3, 4])
+    paper = cell("erm", 1, 2, 3, 4)
+    plan = planned("erm", 1, 2, 3, 4)
     plan = replace(plan, key=replace(plan.key, sampling="halves"))
-    one = next(r for _, r in runner.run([plan], jobs=1) if isinstance(r, Cell))
+    (one,) = trained(plan)
     runs = [MlflowClient().get_run(store.log(each)) for each in (paper, one)]
     names = [MlflowClient().get_experiment(run.info.experiment_id).name for run in runs]
     assert names == [f"churn/{paper.key.dataset}", f"churn/{paper.key.dataset}/halves"]
@@ -86,8 +78,8 @@ def test_halves_have_an_experiment_of_their_own_and_a_run_is_compared_with_its_o
 
 
 def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
-    store.log(cell("erm", [1, 2]))
-    one = cell("twin:lam=30", [1, 2])
+    store.log(cell("erm"))
+    one = cell("twin:lam=30")
     run = MlflowClient().get_run(store.log(one))
     assert run.info.run_name == "Twin-bootstrap λ=30 · split 0"
     assert run.info.status == "FINISHED"
@@ -107,7 +99,7 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
 def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(store, monkeypatch):
     launcher = store.client.create_run("0", run_name="abundant-ant-1").info.run_id  # as mlflow run does
     monkeypatch.setenv("MLFLOW_RUN_ID", launcher)
-    one = cell("knn", [1, 2])
+    one = cell("knn")
     run = store.client.get_run(store.log(one))
     store.describe_launch("k-NN on synthetic", ["1 cell trained."], [one.key])
     launched = store.client.get_run(launcher)
@@ -118,7 +110,7 @@ def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(store, monkeypa
 
 
 def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_folder_of_its_run(store):
-    one = cell("erm", [4, 9])
+    one = cell("erm", 4, 9)
     parent = MlflowClient().get_run(store.log(one))
     query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
     children = MlflowClient().search_runs([parent.info.experiment_id], query)
@@ -136,7 +128,7 @@ def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_fold
 
 
 def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
-    plan = planned("erm", [1, 5])
+    plan = planned("erm", 1, 5)
     assert len(fill([plan]).trained) == 1
     again = fill([plan])
     assert (len(again.trained), again.skipped, again.exit_code) == (0, 1, 0)
@@ -145,7 +137,7 @@ def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store)
 
 
 def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.Store) -> None:
-    one = cell("swa", [1, 2])
+    one = cell("swa")
     experiment = store._experiment(one)
     store._create(experiment, describe.tags(one), "interrupted", one.facts.wall_seconds)
     assert store.statuses()[one.key.digest] == "RUNNING"
@@ -155,7 +147,7 @@ def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.St
 
 
 def test_a_later_recording_counts(store: tracking.Store) -> None:
-    one = cell("swa", [3, 4])
+    one = cell("swa", 3, 4)
     store.log(one)
     forced = store.log(one)
     assert [c.run_id for c in store.cells() if c.key.digest == one.key.digest] == [forced]
@@ -167,7 +159,7 @@ def test_a_later_recording_counts(store: tracking.Store) -> None:
 
 
 def test_a_recording_that_an_older_one_removes_is_made_again(store, monkeypatch):
-    one = cell("swa", [7, 8])
+    one = cell("swa", 7, 8)
     earlier, experiment = store.log(one), store._experiment(one)
     whole, removed = tracking.Store._log_whole, []
 
@@ -223,10 +215,10 @@ def test_a_database_server_that_does_not_answer_is_reported_in_seconds() -> None
 
 
 def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again_and_never_removes_a_finished_one(store):
-    plan = planned("deep_ensemble:k=2", [1, 2])
+    plan = planned("deep_ensemble:k=2")
     driver._record_failure(store, runner.Failed(plan, "Traceback: the reason"), driver.Tally())
     assert store.statuses()[plan.key.digest] == "FAILED"
-    (run,) = store._find(store._experiment(cell("erm", [1, 2])), plan.key.digest)
+    (run,) = store._find(store._experiment(cell("erm")), plan.key.digest)
     assert "the reason" in run.data.tags["mlflow.note.content"]
     assert [f.path for f in MlflowClient().list_artifacts(run.info.run_id)] == ["traceback.txt"]
     assert any("failed. Run it again: churn run" in line for line in store.failures())
@@ -241,7 +233,7 @@ def cell_folder(store: tracking.Store, run_id: str) -> Path:
 
 
 def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.Store) -> None:
-    plan, lines = planned("erm", [8, 9]), []
+    plan, lines = planned("erm", 8, 9), []
     (gone,) = fill([plan]).trained
     (run,) = store._find(store._experiment(gone), gone.key.digest, "cell")
     shutil.rmtree(cell_folder(store, run.info.run_id))
@@ -249,7 +241,7 @@ def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.
     (line,) = (line for line in store.unreadable if run.info.run_id in line)
     assert "its files are gone" in line
     assert line.endswith(f"Train it again: {gone.facts.command} --force")
-    outcome = driver.fill([plan], force=False, jobs=1, report=lines.append, trained=silent)
+    outcome = fill([plan], report=lines.append)
     assert (len(outcome.trained), outcome.skipped) == (1, 0)
     name = f"ERM on {gone.key.dataset}, split 0"
     assert lines[0] == f"missing  {name}: its predictions are gone from the store, so it is trained again"
@@ -264,7 +256,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[trackin
         patch.chdir(folder)
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
         store = tracking.Store()
-        yield store, [store.log(cell(text, [1, 2])) for text in ("random_forest:trees=2", "random_forest:trees=3")]
+        yield store, [store.log(cell(text)) for text in ("random_forest:trees=2", "random_forest:trees=3")]
 
 
 def read_again(store: tracking.Store) -> tuple[list[str], list[str]]:
@@ -326,7 +318,7 @@ def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(recorded: tu
 @pytest.fixture
 def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]:
     """A cell in the store as version 0.1.0 recorded it, with the ids of its run and of the nested ones."""
-    one, client = cell("random_forest:trees=2", [3, 4]), store.client
+    one, client = cell("random_forest:trees=2", 3, 4), store.client
     experiment = client.create_experiment(f"churn/of 0.1.0 {tmp_path.name}", tags={"churn.dataset": one.key.dataset})
     head = encode(one)
     tags = {"churn.kind": "cell", "churn.cell": one.key.digest, "churn.title": one.title}
@@ -368,20 +360,20 @@ def test_a_cell_recorded_by_version_010_is_read_and_checked(store, of_010):
 
 
 def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
-    one = cell("bagging:k=3", [1, 2])
+    one = cell("bagging:k=3")
     path = outbox.save(one)
-    outcome = fill([planned("bagging:k=3", [1, 2])])
+    outcome = fill([planned("bagging:k=3")])
     assert (len(outcome.trained), outcome.skipped) == (0, 1)
     assert not path.exists()
     assert store.statuses()[one.key.digest] == "FINISHED"
 
 
 def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_no_other(store: tracking.Store) -> None:
-    damaged, refused = outbox.save(cell("erm", [2, 3])), cell("knn:k=2", [2, 3])
+    damaged, refused = outbox.save(cell("erm", 2, 3)), cell("knn:k=2", 2, 3)
     (damaged / "id.parquet").write_bytes(b"not parquet")
     refused = replace(refused, key=replace(refused.key, params={"k%": 2}))  # a name that MLflow does not take
     kept, lines = outbox.save(refused), []
-    outcome = driver.fill([planned("erm", [2, 3])], force=False, jobs=1, report=lines.append, trained=silent)
+    outcome = fill([planned("erm", 2, 3)], report=lines.append)
     assert [c.title for c in outcome.trained] == ["ERM"]
     assert (outcome.unrecorded, outcome.exit_code, outcome.trouble) == ([kept], 1, "")
     assert outbox.pending() == [kept]
@@ -395,7 +387,7 @@ def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_n
 
 def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(store, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    fill([planned("knn:k=1", [1, 2])])
+    fill([planned("knn:k=1")])
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
         counted = {name for (name,) in database.execute("SELECT tbl FROM sqlite_stat1")}
     assert {"runs", "latest_metrics", "tags"} <= counted
@@ -409,7 +401,7 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.long
 def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(server, capfd):
-    plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
+    plans = [planned("erm"), planned("swa")]
     lines: list[str] = []
 
     def report(line: str) -> None:
@@ -417,7 +409,7 @@ def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(s
         if len(lines) == 1:
             server.stop()  # the first cell is recorded; the second finds no server
 
-    outcome = driver.fill(plans, force=False, jobs=1, report=report, trained=silent)
+    outcome = fill(plans, report=report)
     assert len(outcome.trained) == 2
     assert len(outcome.unrecorded) == 1
     assert outcome.exit_code == 1

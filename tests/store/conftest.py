@@ -1,0 +1,27 @@
+"""A store of its own, and cells to record in it."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.store.cell import Cell
+from benchmark.store.tracking import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)  # the home of the outbox
+    return Store()
+
+
+def planned(text: str, *seeds: int) -> runner.Planned:
+    problem = synthetic("classification")
+    return runner.plan(problem, make_method(text, problem.task), seeds or (1, 2))
+
+
+def trained(*plans: runner.Planned) -> list[Cell]:
+    return [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
