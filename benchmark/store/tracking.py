@@ -5,7 +5,7 @@ import logging
 import os
 import textwrap
 import time
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -23,6 +23,7 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
+from mlflow.store.entities import PagedList
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
@@ -37,6 +38,8 @@ logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tra
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
+PAGE = 1000
+"""Experiments or runs of one page of an answer."""
 GONE = "GONE"
 """Status of a finished run whose cell is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
@@ -287,12 +290,9 @@ class Store:
 
     def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
         """Return the runs of a kind that meet a further condition, of all datasets or of those with these names."""
-        names = {e.experiment_id: e.name.split("/") for e in self.client.search_experiments()}
-        ours = [
-            e
-            for e, (first, *rest) in names.items()
-            if first == "churn" and rest and (not datasets or rest[0] in datasets)
-        ]
+        search = partial(self.client.search_experiments, filter_string="name LIKE 'churn/%'")
+        names = {e.experiment_id: e.name.split("/")[1] for e in _found(search)}
+        ours = [e for e, name in names.items() if not datasets or name in datasets]
         query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'", further]))
         return self._search(ours, query) if ours else []
 
@@ -303,13 +303,8 @@ class Store:
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
         """Return the runs that meet a condition, newest first."""
-        runs: list[Run] = []
-        token = None
-        while True:
-            page = self.client.search_runs(experiments, query, max_results=1000, page_token=token)
-            runs += page
-            if not (token := page.token):
-                return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
+        runs: list[Run] = _found(partial(self.client.search_runs, experiments, query))
+        return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
 
     def _create(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
         """Start a run, dated ``seconds`` ago, so that the UI shows the duration of training."""
@@ -401,6 +396,14 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     return " ".join(str(error).split())[:500]
+
+
+def _found(search: Callable[..., PagedList[Any]]) -> list[Any]:
+    """Return what a search of MLflow finds, on all pages of its answer."""
+    found = [*(page := search(max_results=PAGE))]
+    while page.token:
+        found += (page := search(max_results=PAGE, page_token=page.token))
+    return found
 
 
 def _now() -> int:

@@ -399,6 +399,14 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
     return mlflow_server(f"sqlite:///{tmp_path}/server.db")
 
 
+def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatch):
+    for cell in trained(planned("erm"), planned("svm"), planned("knn")):
+        store.log(cell)
+        store.client.create_experiment(f"churn/{cell.key.digest}")
+    monkeypatch.setattr(tracking, "PAGE", 1)
+    assert len(list(store.cells())) == 3
+
+
 @pytest.mark.long
 def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(server, capfd):
     plans = [planned("erm"), planned("swa")]
