@@ -148,10 +148,15 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     if smiles:
         _refuse_reactions(table, smiles, file.name)
     target = _Target(table, given.target, columns, file.name, notes)
-    meaning = target.fields(given.task, given.positive, given.classes, given.ignore_value, given.decimal, given.bounds)
+    meaning = target.fields(given)
     if given.log10 and meaning["task"] == "classification" and not meaning.get("positive", "").startswith(">= "):
         raise UserError(f"{file.name}: --log10 needs a column of numbers, but {given.target!r} holds classes")
-    roles = _of_molecules(table, columns, given, smiles) if smiles else _of_rows(table, columns, given, meaning, notes)
+    if smiles:
+        name = given.id_column or _names(table, columns, {given.target, smiles})
+        split = given.split or "scaffold:0.8"
+        roles: dict[str, Any] = {"smiles": smiles, "id": name, "features": ["morgan:2048:2"], "split": split}
+    else:
+        roles = _of_rows(table, columns, given, meaning, notes)
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
         if not given.log10:
@@ -186,13 +191,6 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value or name == "ignore"}
 
 
-def _of_molecules(table: pd.DataFrame, columns: Sequence[str], given: Options, smiles: str) -> dict[str, Any]:
-    """Return the fields of a table of molecules that say what its columns are."""
-    name = given.id_column or _names(table, columns, {given.target, smiles})
-    split = given.split or "scaffold:0.8"
-    return {"smiles": smiles, "id": name, "features": ["morgan:2048:2"], "split": split}
-
-
 def _of_rows(
     table: pd.DataFrame, columns: Sequence[str], given: Options, meaning: dict[str, Any], notes: list[str]
 ) -> dict[str, Any]:
@@ -221,30 +219,27 @@ class _Target:
     def __init__(self, table: pd.DataFrame, target: str, columns: Sequence[str], file: str, notes: list[str]):
         self.table, self.target, self.columns, self.notes = table, target, columns, notes
         self.where = f"{file}: column {target!r}"
-        self.texts = table[target].str.strip()
-        self.texts = self.texts[~self.texts.isin(MISSING)]
+        self.texts = _present(table[target])
         self.numbers = pd.Series(dtype=float)
         """Those of a regression, without missing values and, if they are left out, bounds."""
 
-    def fields(
-        self, task: str, positive: str, classes: Sequence[str], ignored: Sequence[str], decimal: str, bounds: str
-    ) -> dict[str, Any]:
+    def fields(self, given: Options) -> dict[str, Any]:
         """Return the fields of the TOML that say what the column means. Raises UserError."""
         found: dict[str, Any] = {}
-        if missing := self._missing(ignored, (*classes, positive)):
+        if missing := self._missing(given.ignore_value, (*given.classes, given.positive)):
             found["missing"] = missing
         if self.texts.empty:
             raise UserError(f"{self.where} is empty" + (f" but for {', '.join(map(repr, missing))}" if missing else ""))
         bare = self.texts.map(lambda text: related(text)[1])
-        if mark := decimal or self.decimal(bare):
+        if mark := given.decimal or self.decimal(bare):
             found["decimal"] = mark
         if suffix := self._suffix(bare):
             found["suffix"] = suffix
         bare = bare.map(lambda text: spelled(text, mark, suffix))
         numbers = pd.to_numeric(bare, errors="coerce").astype(float)
         if not np.isfinite(numbers).all():
-            return found | self._of_words(numbers, task, positive, classes)
-        cut = positive.startswith(">= ")
+            return found | self._of_words(numbers, given)
+        cut = given.positive.startswith(">= ")
         relation = self._relation()
         written = self.table[relation][self.texts.index] if relation else self.texts
         marks = written.map(lambda text: related(text)[0])
@@ -252,7 +247,7 @@ class _Target:
             self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
         censored = int((marks != "").sum())
         if relation or censored:
-            bounds = bounds or "exclude"
+            bounds = given.bounds or "exclude"
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
             decided = " unless they decide the class" if cut else ""
@@ -261,11 +256,11 @@ class _Target:
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
         if cut:
-            return found | {"task": "classification", "positive": positive}
-        if task != "regression" and (classes or task or not (censored or (suffix and bare.nunique() > 2))):
-            of_classes = self._of_numbers(plain(bare), task, positive, classes)
-            if of_classes:
-                return found | of_classes
+            return found | {"task": "classification", "positive": given.positive}
+        continuous = censored or (suffix and bare.nunique() > 2)
+        may_be_classes = given.task != "regression" and (given.classes or given.task or not continuous)
+        if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
+            return found | of_classes
         self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
         return found | {"task": "regression"}
 
@@ -295,7 +290,7 @@ class _Target:
 
     def _relation(self) -> str:
         """Return the column of relations that belongs to the target; ``""`` if there is none."""
-        candidates = [name for name in self.columns if name != self.target and is_relation(self.table[name])]
+        candidates = [name for name in self.columns if name != self.target and _is_relation(self.table[name])]
         place = self.columns.index(self.target)
         words = {*re.findall(r"[a-z0-9]+", self.target.lower())}
 
@@ -352,27 +347,27 @@ class _Target:
     def _line(self, texts: pd.Series) -> int:
         return int(self.table[LINE][texts.index[0]])
 
-    def _of_numbers(self, texts: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
+    def _of_numbers(self, texts: pd.Series, given: Options) -> dict[str, Any]:
         """Return the fields of numbers that are classes, none if they are not. Raises UserError if they may be."""
         counts = Counter(texts)
         values = sorted(counts, key=float)
         few = 3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values)
         listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values[:MOST_CLASSES])
-        if classes:
-            return self._chosen(texts, classes)
+        if given.classes:
+            return self._chosen(texts, given.classes)
         if len(values) < 3:
-            return self._two(values, texts, positive)
-        if positive:
+            return self._two(values, given.positive)
+        if given.positive:
             raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "
                 "if it is a class, --classes=-1,0,1"
             )
-        if task and few:
+        if given.task and few:
             self.notes.append(f"classes: {listed}")
-            return {"task": task, "classes": values}
-        if task:
+            return {"task": given.task, "classes": values}
+        if given.task:
             raise UserError(
                 f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, with "
                 "--positive '>= median' or --positive '>= 5'"
@@ -388,18 +383,18 @@ class _Target:
             )
         return {}
 
-    def _of_words(self, numbers: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
-        keys = self.texts.map(folded)
-        share = float(numbers.notna().mean())
-        if task == "regression" or (share > 0.5 and not classes) or positive.startswith(">= "):
+    def _of_words(self, numbers: pd.Series, given: Options) -> dict[str, Any]:
+        keys, positive = self.texts.map(folded), given.positive
+        mostly_numbers = numbers.notna().mean() > 0.5 and not given.classes
+        if given.task == "regression" or mostly_numbers or positive.startswith(">= "):
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
             raise UserError(
                 f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a "
                 f"missing value, use --ignore-value {odd.iloc[0]!r}{more}"
             )
-        if classes:
-            return self._chosen(self.texts, classes)
+        if given.classes:
+            return self._chosen(self.texts, given.classes)
         first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
         spellings = self.table[self.target][self.texts.index].nunique()
         if spellings > len(first) and len(first) <= MOST_CLASSES:
@@ -408,8 +403,8 @@ class _Target:
         texts = keys.map(first)
         values = sorted(set(texts))
         if len(values) < 3:
-            return self._two(values, texts, positive)
-        if not task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
+            return self._two(values, positive)
+        if not given.task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
             raise UserError(
                 f"{self.where}, line {self._line(quantities)}: expected a number or a word, found "
                 f"{quantities.iloc[0]!r}: write numbers alone, as in 1234.5, or say --task classification"
@@ -432,7 +427,7 @@ class _Target:
             raise self._classes(texts, hint)
         return {"task": "classification", "classes": values}
 
-    def _two(self, values: list[str], texts: pd.Series, positive: str) -> dict[str, Any]:
+    def _two(self, values: list[str], positive: str) -> dict[str, Any]:
         """Return the fields of two classes. Raises UserError for a single one, and if none is ``positive``."""
         if len(values) == 1:
             raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
@@ -505,16 +500,20 @@ def _class_one(values: Sequence[str]) -> str:
     return affirmative[0] if len(affirmative) == 1 else values[-1]
 
 
-def is_relation(texts: pd.Series) -> bool:
-    """Return whether a column holds relations of a value to the true one, such as = and >, and nothing else."""
+def _present(texts: pd.Series) -> pd.Series:
+    """Return the texts that stand for no missing value, without blanks around them."""
     there = texts.str.strip()
-    there = there[~there.isin(MISSING)]
+    return there[~there.isin(MISSING)]
+
+
+def _is_relation(texts: pd.Series) -> bool:
+    """Return whether a column holds relations of a value to the true one, such as = and >, and nothing else."""
+    there = _present(texts)
     return len(there) > 0 and bool(there.map(lambda text: bool(RELATION.fullmatch(text))).all())
 
 
 def _is_unit(texts: pd.Series, name: str) -> bool:
-    there = texts.str.strip()
-    there = there[~there.isin(MISSING)]
+    there = _present(texts)
     units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(text)))
     return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(units.all()))
 
@@ -562,8 +561,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
 
 def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
     """Return the different texts of a column in alphabetical order. Raises UserError for fewer than 2 or too many."""
-    texts = table[name].str.strip()
-    categories = sorted(set(texts[~texts.isin(MISSING)]))
+    categories = sorted(set(_present(table[name])))
     if not 2 <= len(categories) <= MOST_CATEGORIES:
         raise UserError(
             f"{file}: column {name!r}: expected 2 to {MOST_CATEGORIES} different texts for --one-hot, "
@@ -579,10 +577,9 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
     used |= {fields["split"].partition(":")[2].partition(":")[0], *(name for name, *_ in fields.get("one_hot", []))}
     lines = []
     for name in table.columns.drop(LINE):
-        texts = table[name].str.strip()
-        if name in used or is_relation(texts) or RELATIONS.search(name) or _is_unit(texts, name):
+        there = _present(table[name])
+        if name in used or _is_relation(there) or RELATIONS.search(name) or _is_unit(there, name):
             continue
-        there = texts[~texts.isin(MISSING)]
         if len(there) < 0.5 * len(table):
             continue
         words = {part_of(text) for text in there.unique()} if there.nunique() <= 5 else {None}
@@ -632,8 +629,8 @@ def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:
 
 def _smiles_share(texts: pd.Series) -> float:
     """Return the share of texts that are SMILES of three or more atoms, in a sample."""
-    there = pd.Series(texts.str.strip().unique())
-    there = there[~there.isin(MISSING) & (there.str.len() < 5000)].iloc[:SAMPLE]
+    there = _present(texts).drop_duplicates()
+    there = there[there.str.len() < 5000].iloc[:SAMPLE]
     with rdBase.BlockLogs():  # of a reaction, the products
         found = [
             Chem.MolFromSmiles(text.split(">")[-1]) for text in there if not re.fullmatch(r"[A-Za-z]?[\d.,-]*", text)
