@@ -280,21 +280,33 @@ def varying(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
     return keep
 
 
+def fitted(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Return the mask (D,) ``varying``, and a StandardScaler of the columns that are both in it and ``scaled``, fitted
+    on the rows ``train``; None if there is no such column."""
+    keep = varying(x, scaled, train) if scaled.any() else np.ones(len(scaled), dtype=bool)
+    if not (scaled & keep).any():
+        return keep, None
+    from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
+
+    return keep, StandardScaler().fit(x[train][:, scaled & keep])
+
+
+def transformed(x: np.ndarray, scaled: np.ndarray, keep: np.ndarray, scaler: Any) -> np.ndarray:
+    """Return the columns ``keep`` of features (N, D) as float32, those that are ``scaled`` as ``scaler`` has them."""
+    if scaler is None or len(x) == 0:
+        kept = x if keep.all() else x[:, keep]  # SMILES are as wide as the longest of a table
+        return kept.astype(np.float32)
+    out = x[:, keep].astype(np.float64)
+    numbers = scaled[keep]
+    out[:, numbers] = np.nan_to_num(scaler.transform(out[:, numbers]), nan=0.0)
+    with np.errstate(over="ignore"):  # a number that is too far from those of the pool becomes infinite
+        return out.astype(np.float32)
+
+
 def standardise(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
     """Return features (N, D) as float32, with mean 0 and variance 1 over the rows ``train`` in the columns ``scaled``.
 
     The fit uses the training pool alone, so that no test row influences a model. Scaled columns that are constant on
     the pool are dropped; a missing value becomes the pool's mean.
     """
-    if not scaled.any():
-        return x.astype(np.float32)
-    keep = varying(x, scaled, train)
-    out = x[:, keep].astype(np.float64)
-    numbers = scaled[keep]
-    if numbers.any():
-        from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
-
-        scaler = StandardScaler().fit(x[train][:, scaled][:, keep[scaled]])
-        out[:, numbers] = np.nan_to_num(scaler.transform(out[:, numbers]), nan=0.0)
-    with np.errstate(over="ignore"):  # a number that is too far from those of the pool becomes infinite
-        return out.astype(np.float32)
+    return transformed(x, scaled, *fitted(x, scaled, train))

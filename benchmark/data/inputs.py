@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
-from benchmark.data.features import LARGEST, columns, featurise, varying
+from benchmark.data.features import LARGEST, columns, featurise, fitted, transformed
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.values import legible, spelled
@@ -54,12 +54,8 @@ class Featuriser:
                 "else in this dataset: rename it in the file"
             )
         keep, scaler = np.ones(len(rows.scaled), dtype=bool), None
-        if find(spec.backbone).reads == "numbers" and rows.scaled.any():
-            from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
-
-            keep = varying(rows.x, rows.scaled, train)
-            # Fitted and used as in ``benchmark.data.features.standardise``, which keeps no scaler
-            scaler = StandardScaler().fit(rows.x[train][:, rows.scaled & keep]) if (rows.scaled & keep).any() else None
+        if find(spec.backbone).reads == "numbers":
+            keep, scaler = fitted(rows.x, rows.scaled, train)
         fields = spec.model_dump(mode="json", exclude={"path"}) | {"smiles": SMILES if spec.smiles else ""}
         return cls(fields, numbers, rows.scaled, keep, scaler, reads)
 
@@ -118,24 +114,12 @@ class Featuriser:
 
     def scale(self, x: np.ndarray, smiles: np.ndarray, reasons: np.ndarray) -> tuple[Inputs, np.ndarray]:
         """Return what ``read`` returned, standardised as the features of the training pool."""
-        x, reasons = self._standardised(x), reasons.copy()
+        x, reasons = transformed(x, self.scaled, self.keep, self.scaler), reasons.copy()
         far = ~np.isfinite(x).all(axis=1)
         reasons[np.flatnonzero(reasons == "")[far]] = (
             "a feature is too far from those of the training pool for single precision"
         )
         return Inputs(x[~far], smiles[~far]), reasons
-
-    def _standardised(self, x: np.ndarray) -> np.ndarray:
-        if len(x) == 0:
-            return np.empty((0, int(self.keep.sum())), dtype=np.float32)
-        if self.scaler is None:
-            kept = x if self.keep.all() else x[:, self.keep]  # SMILES are as wide as the longest of a table
-            return kept.astype(np.float32)
-        out = x[:, self.keep].astype(np.float64)
-        numbers = self.scaled[self.keep]
-        out[:, numbers] = np.nan_to_num(self.scaler.transform(out[:, numbers]), nan=0.0)
-        with np.errstate(over="ignore"):
-            return out.astype(np.float32)
 
 
 def refuse_images(spec: DatasetSpec) -> None:
