@@ -7,7 +7,7 @@ import shlex
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -77,17 +77,14 @@ def _b3db(name: str) -> Origin:
     return Origin(path=Path(package.submodule_search_locations[0]) / name)
 
 
-def _collection(scheme: str) -> Callable[[str], Origin]:
-    def origin(name: str) -> Origin:
-        place = KEPT_AS.get(f"{scheme}/{name}", f"{KEPT_AS.get(scheme, scheme)}/{name}")
-        return Origin(place=place, url=GITHUB + COLLECTIONS[scheme] + quote(name))
-
-    return origin
+def _collection(scheme: str, name: str) -> Origin:
+    place = KEPT_AS.get(f"{scheme}/{name}", f"{KEPT_AS.get(scheme, scheme)}/{name}")
+    return Origin(place=place, url=GITHUB + COLLECTIONS[scheme] + quote(name))
 
 
-def _by_hand_only(scheme: str) -> Callable[[str], Origin]:
+def _by_hand_only(scheme: str, name: str) -> Origin:
     folder, page = BY_HAND[scheme]
-    return lambda name: Origin(place=f"{folder}/{name}", page=page)
+    return Origin(place=f"{folder}/{name}", page=page)
 
 
 SOURCES: dict[str, Callable[[str], Origin]] = {
@@ -97,8 +94,8 @@ SOURCES: dict[str, Callable[[str], Origin]] = {
     "mof": lambda name: Origin(place=f"mof/{name}", url=MOF[name]),
     "tadf": lambda name: Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182"),
     "tdc": _tdc,
-    **{scheme: _collection(scheme) for scheme in COLLECTIONS},
-    **{scheme: _by_hand_only(scheme) for scheme in BY_HAND},
+    **{scheme: partial(_collection, scheme) for scheme in COLLECTIONS},
+    **{scheme: partial(_by_hand_only, scheme) for scheme in BY_HAND},
 }
 
 

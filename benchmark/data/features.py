@@ -43,34 +43,30 @@ class Parsed(Sequence[Mol]):
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
-    return _bits(molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits), radius)
+    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius)
 
 
 def morgan_chiral(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) that tell stereoisomers apart, where the SMILES state them."""
-    return _bits(
-        molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits, includeChirality=True), radius
-    )
+    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, includeChirality=True)
 
 
 def morgan_counts(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) with four bits a substructure, for counts of at least 1, 2, 4 and 8."""
-    return _bits(
-        molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits, countSimulation=True), radius
-    )
+    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, countSimulation=True)
 
 
 def atom_pairs(molecules: Sequence[Mol], n_bits: int) -> np.ndarray:
     """Return fingerprints (N, n_bits) of pairs of atoms and their distance, with four bits a pair as in
     ``morgan_counts`` (doi:10.1021/ci00046a002)."""
-    return _bits(molecules, n_bits, lambda: GetAtomPairGenerator(fpSize=n_bits, countSimulation=True))
+    return _bits(molecules, GetAtomPairGenerator, fpSize=n_bits, countSimulation=True)
 
 
-def _bits(molecules: Sequence[Mol], n_bits: int, make: Callable[[], Any], radius: int = 0) -> np.ndarray:
-    if n_bits < 1 or radius < 0:
+def _bits(molecules: Sequence[Mol], make: Callable[..., Any], **settings: int) -> np.ndarray:
+    if settings["fpSize"] < 1 or settings.get("radius", 0) < 0:
         raise ValueError("expected at least one bit and a radius of at least 0")
-    generator = make()
-    bits = np.zeros((len(molecules), n_bits), dtype=np.uint8)
+    generator = make(**settings)
+    bits = np.zeros((len(molecules), settings["fpSize"]), dtype=np.uint8)
     for row, molecule in zip(bits, molecules, strict=True):
         row[:] = generator.GetFingerprintAsNumPy(molecule)
     return bits

@@ -246,9 +246,8 @@ def refuse_reading(reading: Reading, name: str, dataset: str) -> None:
         raise UserError(f"{name}: {learner} reads {reading.reads}, but the features are {features}")
 
 
-@lru_cache(maxsize=1)
-def _with_features(dataset: str, canonical_seed: int) -> Problem:
-    return load_problem(dataset, canonical_seed)
+_with_features = lru_cache(maxsize=1)(load_problem)
+"""The last problem that a pipeline read with features of its own, which many pipelines have in common."""
 
 
 def read_with(reading: Reading, problem: Problem, dataset: str) -> Problem:
@@ -302,16 +301,11 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
     scaled = pool.x.min(axis=0) < 0  # never true of bits or pixels, always of columns with mean 0 that vary
-    x = given(problem.name, problem.backbone, pool.x, scaled, train)
-    name = f"fold={i + 1}of{k}"
-
-    def take(index: np.ndarray) -> Examples:
-        return Examples(x[index], pool.y[index], pool.ids[index], pool.smiles[index])
-
+    pool = replace(pool, x=given(problem.name, problem.backbone, pool.x, scaled, train))
     return replace(
         problem,
-        name=f"{problem.name}@{name}",
-        train=take(train),
-        evals={"id": take(held_out)},
+        name=f"{problem.name}@fold={i + 1}of{k}",
+        train=pool.take(train),
+        evals={"id": pool.take(held_out)},
         fingerprints={**problem.fingerprints, "fold": f"{i + 1}of{k}-{digest(held_out)}"},
     )
