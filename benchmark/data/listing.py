@@ -89,14 +89,6 @@ def summary(specs: Sequence[DatasetSpec]) -> list[tuple[tuple[str, ...], list[Da
     return lines
 
 
-def summary_markdown() -> str:
-    """Return the summary of the registry as the README shows it, without the user's own tables."""
-    shipped = [spec for spec in map(as_written, dataset_names()) if not spec.source.startswith("file:")]
-    lines = ["| " + " | ".join(SUMMARY) + " |", "| " + " | ".join(["---"] * len(SUMMARY)) + " |"]
-    lines += ["| `" + "` | ".join((cells[0], " | ".join(cells[1:]))) + " |" for cells, _ in summary(shipped)]
-    return "\n".join(lines)
-
-
 def markdown() -> str:
     """Return the registry as datasets/TABLE.md shows it, without the user's own tables."""
     lines = [

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from benchmark.data import downloads, listing, readers
-from benchmark.data.listing import how_to_get, markdown, summary, summary_markdown
+from benchmark.data.listing import how_to_get, markdown, summary
 from benchmark.data.spec import as_written, dataset_names, expand, fields_of, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
 
@@ -58,7 +58,9 @@ def test_every_entry_says_who_what_when_and_where_to_find_it(entry):
 
 
 def test_the_guide_shows_a_summary_of_the_registry_and_a_table_all_of_it():
-    assert summary_markdown() in (CHECKOUT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    specs = [as_written(name) for name in dataset_names()]
+    lines = [f"| `{name}` | {' | '.join(counts)} |\n" for (name, *counts), _ in summary(specs)]
+    assert f" --- |\n{''.join(lines)}\n" in (CHECKOUT / "docs" / "datasets.md").read_text(encoding="utf-8")
     assert markdown() in (shipped_datasets() / "TABLE.md").read_text(encoding="utf-8")
 
 
@@ -108,25 +110,18 @@ def test_a_file_in_a_data_folder_or_in_the_cache_is_here(bare, place):
 
 
 @pytest.mark.parametrize(
-    ("name", "address", "place"),
+    ("name", "address", "place", "offline"),
     [
-        ("bace", "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/bace.csv", "molnet/bace.csv"),
-        ("dili", "https://dataverse.harvard.edu/api/access/datafile/4259585", "tdc/dili.tab"),
-        ("tadf", "https://doi.org/10.6084/m9.figshare.24004182", "tadf/subsidary.csv"),
+        ("bace", "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/bace.csv", "molnet/bace.csv", "1"),
+        ("dili", "https://dataverse.harvard.edu/api/access/datafile/4259585", "tdc/dili.tab", "1"),
+        ("tadf", "https://doi.org/10.6084/m9.figshare.24004182", "tadf/subsidary.csv", "0"),
     ],
 )
-def test_offline_the_remedy_is_the_address_and_the_place(bare, monkeypatch, name, address, place):
-    monkeypatch.setenv("CHURN_OFFLINE", "1")
-    how = how_to_get(load_spec(name))
-    assert how == f"get it from {address} and put it at {bare / 'data' / place}"
-
-
-def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
-    how = how_to_get(load_spec("tadf"))
-    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in how
-    (bare / "data" / "tadf").mkdir(parents=True)
-    (bare / "data" / "tadf" / "subsidary.csv").write_text("model_name\n")
-    assert how_to_get(load_spec("tadf")) == ""
+def test_what_is_not_downloaded_has_as_its_remedy_the_address_and_the_place(
+    bare, monkeypatch, name, address, place, offline
+):
+    monkeypatch.setenv("CHURN_OFFLINE", offline)
+    assert how_to_get(load_spec(name)) == f"get it from {address} and put it at {bare / 'data' / place}"
 
 
 def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
