@@ -1,13 +1,64 @@
-"""A dataset of one's own, for any test of data."""
+"""Tables and datasets of one's own, for any test of data."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
+from rdkit.Chem import MolFromSmiles, MolToSmiles
+
+if TYPE_CHECKING:
+    from benchmark.data.spec import DatasetSpec
+
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
+SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
+
+
+def table(texts: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFrame:
+    """Return 36 molecules with these texts in turn as targets, and more columns."""
+    turns = {name: [of[i % len(of)] for i in range(36)] for name, of in {"y": texts, **columns}.items()}
+    return pd.DataFrame({"SMILES": SMILES, **turns})
+
+
+def csv(folder: Path, texts: Sequence[Any], separator: str = ",", **columns: Sequence[Any]) -> Path:
+    """Write ``table`` to a file in ``folder``, and return its path."""
+    folder.mkdir(exist_ok=True)
+    table(texts, **columns).to_csv(folder / "assay.csv", index=False, sep=separator)
+    return folder / "assay.csv"
+
+
+def materials(**columns: Sequence[Any]) -> pd.DataFrame:
+    """Return a table without molecules: a name, two numbers (one missing), a text and a target."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"material": [f"MOF-{i}" for i in range(30)], "pore": rng.normal(size=30).round(3)})
+    rows = rows.assign(density=rng.normal(size=30).round(3), metal=["Zn", "Cu"] * 15, stable=["yes", "no", "no"] * 10)
+    rows.loc[3, "pore"] = np.nan
+    return rows.assign(**columns)
+
+
+def dataset(
+    file: Path, target: str = "y", name: str = "mine", folder: Path | None = None, **given: Any
+) -> "DatasetSpec":
+    """Return the spec of a dataset that ``new-dataset`` makes of a table, by default in the same folder."""
+    from benchmark.data.author import write_dataset
+    from benchmark.data.describe import describe_file
+    from benchmark.data.spec import load_spec
+
+    fields = describe_file(file, target=target, **given)
+    return load_spec(str(write_dataset(file, name, folder or file.parent, fields)))
+
+
+def labelled(spec: "DatasetSpec") -> dict[str, float]:
+    """Return the label of each SMILES that is used."""
+    from benchmark.data.problem import load_problem
+
+    problem = load_problem(str(spec.path))
+    parts = [problem.train, *problem.evals.values()]
+    return {s: y for part in parts for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True)}
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from rdkit.Chem import MolFromSmiles, MolToSmiles
 
-from benchmark.data.author import write_dataset
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
 from benchmark.data.describe import MISSING_WORDS, columns_of, describe_file, offers
@@ -17,34 +15,13 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
-SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
-
-
-def csv(folder, texts, separator=",", **columns):
-    """Write 36 molecules with these texts in turn as targets, and more columns, and return the path."""
-    rows = pd.DataFrame({"SMILES": SMILES, "y": [texts[i % len(texts)] for i in range(36)]})
-    for name, more in columns.items():
-        rows[name] = [more[i % len(more)] for i in range(36)]
-    rows.to_csv(folder / "assay.csv", index=False, sep=separator)
-    return folder / "assay.csv"
+from .conftest import SMILES, csv, dataset, labelled, materials
 
 
 def described(folder, texts, columns=None, **given):
     """Return the fields for ``csv``, and the notes on how it was read."""
     fields = describe_file(csv(folder, texts, **(columns or {})), target="y", **given)
     return fields, fields.pop("notes", "")
-
-
-def dataset(file, target="y", **given):
-    return load_spec(str(write_dataset(file, "mine", file.parent, describe_file(file, target=target, **given))))
-
-
-def labelled(spec):
-    """Return the label of each SMILES that is used."""
-    problem = load_problem(str(spec.path))
-    parts = [problem.train, *problem.evals.values()]
-    return {s: y for part in parts for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True)}
 
 
 # Two classes
@@ -328,15 +305,10 @@ def test_a_column_that_cannot_be_learned_is_an_error(tmp_path, texts, message):
         described(tmp_path, texts)
 
 
-@pytest.mark.parametrize(
-    ("option", "given"), [("task", "clasification"), ("merge", "median"), ("decimal", "."), ("bounds", "exclud")]
-)
+@pytest.mark.parametrize(("option", "given"), [("task", "clasification"), ("merge", "median"), ("bounds", "exclud")])
 def test_a_misspelt_choice_is_answered_with_the_nearest(tmp_path, option, given):
-    if option != "decimal":
-        with pytest.raises(UserError, match=rf"unknown (--)?{option} {given!r}: did you mean"):
-            described(tmp_path, ["0", "1"], **{option: given})
-    else:
-        assert described(tmp_path, ["0.5", "1.5", "2.5"], decimal=".")[0]["decimal"] == "."
+    with pytest.raises(UserError, match=rf"unknown (--)?{option} {given!r}: did you mean"):
+        described(tmp_path, ["0", "1"], **{option: given})
 
 
 def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, monkeypatch):
@@ -590,10 +562,7 @@ def test_texts_become_features_one_for_each_category(tmp_path, smiles):
 
 
 def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"material": [f"MOF-{i}" for i in range(30)], "pore": rng.normal(size=30).round(3)})
-    rows = rows.assign(density=rng.normal(size=30).round(3), metal=["Zn", "Cu"] * 15, stable=["yes", "no", "no"] * 10)
-    rows.loc[3, "pore"] = np.nan
+    rows = materials()
     rows.to_csv(tmp_path / "materials.csv", index=False)
     spec = dataset(tmp_path / "materials.csv", target="stable")
     assert (spec.smiles, spec.id, spec.ignore) == ("", "material", ("metal",))

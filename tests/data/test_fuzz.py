@@ -25,8 +25,9 @@ from benchmark.__main__ import app
 from benchmark.data.downloads import verified
 from benchmark.data.rows import load_rows
 
+from .conftest import SMILES
+
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", "40"))
-RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 TEXTS: tuple[str, ...] = (
     "", " ", "0", "1", "-0", "2", "1.0", "1e308", "-1e308", "1e400", "1e-400", "1e-99999999999999999999", "9" * 5000,
     "1000001", "1000002", "9007199254740993", "inf", "-inf", "nan", "NaN", "NA", "true", "yes", "1_000", "0x1F", "١",
@@ -65,8 +66,7 @@ def pick(rng: Rng, some: Any) -> Any:
 
 def table(rng: Rng) -> pd.DataFrame:
     """Return 36 molecules with a name, two numbers and a target, some of them replaced."""
-    smiles = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
-    rows = pd.DataFrame({"id": [f"m{i}" for i in range(36)], "SMILES": smiles}, dtype=object)
+    rows = pd.DataFrame({"id": [f"m{i}" for i in range(36)], "SMILES": SMILES}, dtype=object)
     rows = rows.assign(a=rng.normal(size=36).round(3), b=rng.integers(9, size=36), y=np.arange(36) % 2).astype(object)
     for _ in range(rng.integers(3)):
         column, text = pick(rng, rows.columns), pick(rng, TEXTS)
