@@ -1,11 +1,13 @@
 """Tables and datasets of one's own, for any test of data."""
 
 import hashlib
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 import tomli_w
@@ -29,6 +31,18 @@ def csv(folder: Path, texts: Sequence[Any], separator: str = ",", **columns: Seq
     folder.mkdir(exist_ok=True)
     table(texts, **columns).to_csv(folder / "assay.csv", index=False, sep=separator)
     return folder / "assay.csv"
+
+
+def workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
+    """Return an Excel workbook with these sheets, a list of rows each."""
+    book, packed = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        page = book.create_sheet(title)
+        for row in rows:
+            page.append(row)
+    book.save(packed)
+    return packed.getvalue()
 
 
 def materials(**columns: Sequence[Any]) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pytest
 
@@ -15,7 +14,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import SMILES, csv, dataset, labelled, materials
+from .conftest import SMILES, csv, dataset, labelled, materials, workbook
 
 
 def described(folder, texts, columns=None, **given):
@@ -462,29 +461,20 @@ def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
 # Files
 
 
-def workbook(path, sheets):
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for title, rows in sheets.items():
-        page = book.create_sheet(title)
-        for row in rows:
-            page.append(row)
-    book.save(path)
-    return path
-
-
 ROWS = [["SMILES", "y"], *([s, i % 2] for i, s in enumerate(SMILES))]
 
 
 def test_a_workbook_is_read_from_its_only_table(tmp_path):
-    file = workbook(tmp_path / "book.xlsx", {"read me": [["Assay of May"]], "data": [["Results"], [], *ROWS]})
+    file = tmp_path / "book.xlsx"
+    file.write_bytes(workbook(notes=[["Assay of May"]], data=[["Results"], [], *ROWS]))
     spec = dataset(file)
     assert "sheet 'data', whose header is in row 3" in spec.notes
     assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
 
 
 def test_a_workbook_with_two_tables_asks_for_a_sheet(tmp_path):
-    file = workbook(tmp_path / "book.xlsx", {"May": ROWS, "June": ROWS[:30]})
+    file = tmp_path / "book.xlsx"
+    file.write_bytes(workbook(May=ROWS, June=ROWS[:30]))
     with pytest.raises(UserError, match="several sheets hold tables, May, June: choose one with --sheet"):
         describe_file(file, target="y")
     assert len(load_rows(dataset(file, sheet="June")).used) == 29

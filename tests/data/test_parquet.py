@@ -109,8 +109,8 @@ def test_the_bytes_of_all_batches_are_limited(path, monkeypatch):
 
 
 def test_a_table_is_text_as_pandas_reads_it(path):
-    frame = pd.DataFrame({"n": [1, 2], "x": [0.5, None], "flag": [True, False], "kind": pd.Categorical(["u", None])})
-    frame.to_parquet(path, index=False)
+    columns = {"n": [1, 2], "x": [0.5, None], "flag": [True, False], "kind": pd.Categorical(["u", None])}
+    pd.DataFrame(columns, index=[7, 9]).to_parquet(path)
     table = read(path.read_bytes(), "table.parquet")
     assert table.drop(columns=LINE).to_numpy().tolist() == [["1", "0.5", "True", "u"], ["2", "", "False", ""]]
     assert table[LINE].tolist() == [1, 2]
