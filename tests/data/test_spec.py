@@ -44,6 +44,7 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
         ('group = "dev"', 'group = "best"', "group"),
         ('source = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
         ('sha256 = "f3', 'sha256 = "F3', "sha256"),
+        ('target = "Class"', 'target = "Class"\npositive = ">= high"', "positive"),
         ('target = "Class"', "", "target"),
         ('target = "Class"', 'target = ""', "target"),
         ('target = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),

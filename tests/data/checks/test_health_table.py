@@ -19,20 +19,13 @@ BEHIND_PACKAGE = ["b3db_measured", "b3db_logbb"]
 FROM_FILES = ["bace", "dili", "esol"]
 
 
-def assert_shipped(name: str) -> None:
+@pytest.mark.parametrize("name", [*BEHIND_PACKAGE, *FROM_FILES])
+def test_the_line_of_a_dataset_is_up_to_date(name: str, request: pytest.FixtureRequest) -> None:
+    if name in FROM_FILES:
+        request.getfixturevalue("staged_data")
     report = examine(load_spec(name), 99, expectation=True)
     found = pd.read_csv(io.StringIO(health_table.to_csv([report]))).set_index("dataset", drop=False)
     pd.testing.assert_series_equal(found.loc[name], SHIPPED.loc[name], rtol=1e-3, check_dtype=False)
-
-
-@pytest.mark.parametrize("name", BEHIND_PACKAGE)
-def test_the_lines_of_datasets_that_are_always_here_are_up_to_date(name: str) -> None:
-    assert_shipped(name)
-
-
-@pytest.mark.parametrize("name", FROM_FILES)
-def test_the_lines_of_datasets_with_a_file_are_up_to_date(name: str, staged_data: Path) -> None:
-    assert_shipped(name)
 
 
 def test_every_table_that_can_be_downloaded_has_a_line_that_agrees_with_its_toml() -> None:
