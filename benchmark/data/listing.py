@@ -12,8 +12,6 @@ GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "scope", "e
 """Groups of datasets in the order in which they are listed; ``wide`` is also a suite."""
 SUMMARY = ("selection", "classification", "regression", "families", "groups", "rows")
 """Columns of a line of ``summary``; groups are those of families."""
-BY_HAND = ("tadf",)
-"""Sources whose files must be downloaded by hand."""
 
 
 def how_to_get(spec: DatasetSpec) -> str:
@@ -53,7 +51,7 @@ def obtainable(names: str) -> tuple[list[str], list[str]]:
     kept, lines = [], []
     for name in expand(names):
         spec = load_spec(name)
-        by_hand = spec.source.partition(":")[0] in BY_HAND and name not in named
+        by_hand = spec.source.partition(":")[0] in ("tadf", *downloads.BY_HAND) and name not in named
         if by_hand and (remedy := how_to_get(spec)):
             lines.append(f"skipped: {name}: {remedy}")
         else:

@@ -6,7 +6,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from benchmark.data.readers import LINE, MISSING, REPEATED
+from benchmark.data.features import own_columns
+from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
 
@@ -84,8 +85,7 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         return raw
     names = [spec.target]
     if "columns" in spec.features:
-        kept = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
-        names += [name for name in raw.columns if name not in kept]
+        names.extend(own_columns(raw, spec).columns)
     changed = {}
     for name in names:
         texts = raw[name]

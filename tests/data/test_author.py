@@ -242,3 +242,14 @@ def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_
     assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}
     assert not (registry / "assay_v2.toml").exists()
     assert labelled(load_spec("assay")), "the table of the first version is read from its copy"
+
+
+def test_a_text_for_a_missing_target_stays_a_category_elsewhere(tmp_path, registry):
+    file = tmp_path / "kinds.csv"
+    kinds = ["unknown", "acid", "base", "acid"] * 10
+    lines = [f"r{i},{i},{kind},{'unknown' if i % 8 == 0 else i % 2}" for i, kind in enumerate(kinds)]
+    file.write_text("\n".join(["name,size,kind,y", *lines]), encoding="utf-8")
+    described = describe_file(file, target="y", split="random:0.7", one_hot=["kind"], ignore_value=["unknown"])
+    path = write_dataset(file, "", None, described)
+    x = load_rows(load_spec(str(path))).x
+    assert x[:, -3:].sum(axis=1).tolist() == [1] * len(x)

@@ -129,6 +129,11 @@ def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
     assert line.startswith("skipped: tadf: get it from https://")
     assert set(kept) == {name for name in expand("headline,bace") if name != "tadf"}
     assert listing.obtainable("tadf,headline") == (expand("tadf,headline"), [])
+    made_of_others = {name for name in expand("updates") if load_spec(name).source.startswith("chembl35:")}
+    kept, lines = listing.obtainable("updates")
+    assert made_of_others
+    assert made_of_others & set(kept) == set()
+    assert len(kept) + len(lines) == len(expand("updates"))
 
 
 @pytest.mark.parametrize(
