@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
-from benchmark.types import TASKS, Task
+from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders import (
     advice,
@@ -21,6 +22,7 @@ from leaderboard.tables.builders import (
 )
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
+    Body,
     DatasetColumn,
     TableBuilder,
     class_ratio,
@@ -66,7 +68,7 @@ SCORECARDS = [
         f"scorecard-{part}" if task == "classification" else f"scorecard-{task}-{part}",
         f"Scorecard: {words}",
         f"What decisions rest on besides churn and accuracy, on the ID tests of the {over}.",
-        scorecard.over_datasets(task, part),
+        partial(scorecard.over_datasets, task, part),
         intervals=False,
     )
     for (task, part), words in scorecard.PARTS.items()
@@ -74,10 +76,10 @@ SCORECARDS = [
 ]
 
 
-def by_task(start: str, *parts: tuple[str, str, str, Callable[[Task], TableBuilder]]) -> list[TableEntry]:
-    """Return the tables of each task: of each part its key, title, caption and what returns its builder."""
+def by_task(start: str, *parts: tuple[str, str, str, Callable[..., Body | None]]) -> list[TableEntry]:
+    """Return the tables of each task: of each part its key, title, caption and builder, which takes the task first."""
     return [
-        TableEntry(f"{start}-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
+        TableEntry(f"{start}-{key}-{task}", f"{title}, {task}", caption, partial(builder, task), intervals=False)
         for task in TASKS
         for key, title, caption, builder in parts
     ]
@@ -151,14 +153,14 @@ TABLES = (
         "places",
         "The order of the first page",
         "Methods by mean matched churn over the datasets of the first page, among those that keep accuracy.",
-        places.places("classification"),
+        partial(places.places, "classification"),
         intervals=False,
     ),
     TableEntry(
         "places-regression",
         "The order of the regressions",
         "Methods by mean 1 − ICC over the regressions of the first page, among those that keep their error.",
-        places.places("regression"),
+        partial(places.places, "regression"),
         intervals=False,
     ),
     TableEntry(
@@ -268,7 +270,7 @@ TABLES = (
             "Methods by mean matched churn (regression: 1 − ICC) over the datasets of the first page. Each family "
             "counts once, or each group of families, whose datasets have most molecules or a target in common; ranks "
             "are those of raw churn, and 1 is the lowest.",
-            places.over_families(task),
+            partial(places.over_families, task),
             intervals=False,
         )
         for task in TASKS

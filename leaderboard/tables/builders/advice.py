@@ -11,7 +11,7 @@ from benchmark.types import Task
 from leaderboard.read.properties import of_datasets
 from leaderboard.read.results import Dataset, Results, units
 from leaderboard.tables.builders.churn_to_expect import shown
-from leaderboard.tables.layouts import Body, TableBuilder
+from leaderboard.tables.layouts import Body
 from leaderboard.tables.order import REHEARSED, of_units, ordered
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import MISSING, Value
@@ -22,12 +22,8 @@ FIRST, HINDSIGHT = "nothing: the first of all", "hindsight"
 SIMILAR = f"all of these: the {NEAREST} most similar families"
 
 
-def advice(task: Task) -> TableBuilder:
-    """Return the table of rules to choose a method by, each tested on the families that it has not seen."""
-    return lambda results, kind: _advice(results, task, kind)
-
-
-def _advice(results: Results, task: Task, kind: IntervalKind) -> Body | None:
+def advice(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return rules to choose a method by, each tested on the families that it has not seen."""
     summary = next((one for one in summaries(results, kind) if one.task == task and one.reference), None)
     if summary is None or summary.changes is None or len(set(units(summary.datasets))) < REHEARSED:
         return None

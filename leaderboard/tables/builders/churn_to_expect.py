@@ -11,7 +11,7 @@ from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results
 from leaderboard.stats.least_squares import spearman
 from leaderboard.tables.churn_lines import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
-from leaderboard.tables.layouts import Body, TableBuilder, TableCell
+from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.table import MISSING, Value, spelled
 
 EXAMPLES: Mapping[Task, tuple[float, ...]] = {
@@ -59,73 +59,59 @@ def correlation(families: list[Point], name: str, title: str) -> Estimate:
     return spearman(known[:, 0], known[:, 1])
 
 
-def correlations(task: Task) -> TableBuilder:
-    """Return the table of rank correlations of properties with churn, over families."""
-
-    def body(results: Results, kind: IntervalKind) -> Body | None:
-        families, titles = points(results, task), methods_of(results, task)
-        if len(families) < FEWEST:
-            return None
-        rows: list[tuple[TableCell, ...]] = []
-        for prop in shown(task):
-            estimates = [correlation(with_method(results, task, title), prop.name, title) for title in titles]
-            known = sum(not np.isnan(point.value(prop.name)) for point in families)
-            rows.append((prop.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
-        return Body(("Property", "Families", *titles), tuple(rows), _datasets(families))
-
-    return body
+def correlations(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return rank correlations of properties with churn, over families."""
+    families, titles = points(results, task), methods_of(results, task)
+    if len(families) < FEWEST:
+        return None
+    rows: list[tuple[TableCell, ...]] = []
+    for prop in shown(task):
+        estimates = [correlation(with_method(results, task, title), prop.name, title) for title in titles]
+        known = sum(not np.isnan(point.value(prop.name)) for point in families)
+        rows.append((prop.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
+    return Body(("Property", "Families", *titles), tuple(rows), _datasets(families))
 
 
-def readings(task: Task) -> TableBuilder:
-    """Return the table of the churn to expect at some churns of a k-NN, if that is what predictions are from."""
-
-    def body(results: Results, kind: IntervalKind) -> Body | None:
-        fitted = [line for line in models(results) if (line.task, line.predictor) == (task, "knn")]
-        if not fitted:
-            return None
-        scale, digits, unit = scale_of(task)
-        families = points(results, task)
-        measured = [point.value("knn_churn") for point in families]
-        rows: list[tuple[TableCell, ...]] = []
-        for churn in (churn for churn in EXAMPLES[task] if min(measured) <= churn <= max(measured)):
-            ends = [predict(line, np.array([1, link(churn, task)])) for line in fitted]
-            values = (Value.of(Estimate(e.value, e.low, e.high), scale, digits) for e in ends)
-            rows.append((f"{churn * scale:g} {unit}", *values))
-        header = ("k-NN's churn", *(line.method for line in fitted))
-        return Body(header, tuple(rows), _datasets(families), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
-
-    return body
+def readings(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return the churn to expect at some churns of a k-NN, if that is what predictions are from."""
+    fitted = [line for line in models(results) if (line.task, line.predictor) == (task, "knn")]
+    if not fitted:
+        return None
+    scale, digits, unit = scale_of(task)
+    families = points(results, task)
+    measured = [point.value("knn_churn") for point in families]
+    rows: list[tuple[TableCell, ...]] = []
+    for churn in (churn for churn in EXAMPLES[task] if min(measured) <= churn <= max(measured)):
+        ends = [predict(line, np.array([1, link(churn, task)])) for line in fitted]
+        values = (Value.of(Estimate(e.value, e.low, e.high), scale, digits) for e in ends)
+        rows.append((f"{churn * scale:g} {unit}", *values))
+    header = ("k-NN's churn", *(line.method for line in fitted))
+    return Body(header, tuple(rows), _datasets(families), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
 
 
-def checks(task: Task) -> TableBuilder:
-    """Return the table of predictions for families, and for groups of families, that were left out."""
-
-    def body(results: Results, kind: IntervalKind) -> Body | None:
-        if (chosen := best(results, task)) is None:
-            return None
-        rows: list[tuple[TableCell, ...]] = []
-        for title in methods_of(results, task):
-            families = with_method(results, task, title)
-            none = [check(families, title, "mean", unit) for unit in PLURAL]
-            for predictor, words in PREDICTORS.items():
-                each = [check(families, title, predictor, unit) for unit in PLURAL]
-                cells = [
-                    cell for checked, mean in zip(each, none, strict=True) for cell in _checked(checked, mean, task)
-                ]
-                rows.append((f"{title}: {words}", *cells))
-        unit = scale_of(task)[2].replace("%", "pp")
-        header = (f"Error ({unit})", f"Difference from the mean's ({unit})", "Within", f"Width ({unit})")
-        note = (
-            "The health report uses the predictor with the smallest error for ERM's churn, by family: "
-            f"{PREDICTORS[chosen]}. Within: families whose churn is in their 95 % prediction interval. Width: the "
-            "median one of these intervals. The interval of a difference takes the errors of families as independent, "
-            "although each is predicted from most of the others."
-        )
-        over = (("", 1), ("One family left out", 4), ("Its whole group left out", 4))
-        every = points(results, task)
-        return Body(("Predicted from", *header, *header), tuple(rows), _datasets(every), (note,), over)
-
-    return body
+def checks(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return predictions for families, and for groups of families, that were left out."""
+    if (chosen := best(results, task)) is None:
+        return None
+    rows: list[tuple[TableCell, ...]] = []
+    for title in methods_of(results, task):
+        families = with_method(results, task, title)
+        none = [check(families, title, "mean", unit) for unit in PLURAL]
+        for predictor, words in PREDICTORS.items():
+            each = [check(families, title, predictor, unit) for unit in PLURAL]
+            cells = [cell for checked, mean in zip(each, none, strict=True) for cell in _checked(checked, mean, task)]
+            rows.append((f"{title}: {words}", *cells))
+    unit = scale_of(task)[2].replace("%", "pp")
+    header = (f"Error ({unit})", f"Difference from the mean's ({unit})", "Within", f"Width ({unit})")
+    note = (
+        "The health report uses the predictor with the smallest error for ERM's churn, by family: "
+        f"{PREDICTORS[chosen]}. Within: families whose churn is in their 95 % prediction interval. Width: the "
+        "median one of these intervals. The interval of a difference takes the errors of families as independent, "
+        "although each is predicted from most of the others."
+    )
+    over = (("", 1), ("One family left out", 4), ("Its whole group left out", 4))
+    every = points(results, task)
+    return Body(("Predicted from", *header, *header), tuple(rows), _datasets(every), (note,), over)
 
 
 def _checked(checked: Check | None, mean: Check | None, task: Task) -> Iterator[TableCell]:

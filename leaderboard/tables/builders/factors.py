@@ -23,7 +23,7 @@ from leaderboard.read.pipelines import Parts, parts_of
 from leaderboard.read.results import Dataset, Results, units
 from leaderboard.stats.factors import FAMILY, REST, Term, shares, told_apart
 from leaderboard.tables.boards import SUSPICIONS, boards
-from leaderboard.tables.layouts import Body, TableBuilder, TableCell, listed
+from leaderboard.tables.layouts import Body, TableCell, listed
 from leaderboard.tables.order import FAMILIES, LIMIT, of_units
 from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Value, spelled
@@ -133,21 +133,16 @@ def named(term: Term) -> str:
     return text[:1].upper() + text[1:]
 
 
-def variances(task: Task) -> TableBuilder:
-    """Return the table of a task: a row for each part of a pipeline and each pair of them."""
-
-    def build(results: Results, kind: IntervalKind) -> Body | None:
-        whole = grid(results, kind, task)
-        if whole is None or not (of := whole.varied.shares):
-            return None
-        rows: list[tuple[TableCell, ...]] = [
-            (named(term), *(Value.of(each[term], 100, most=1) for each in of.values()))
-            for term in next(iter(of.values()))
-        ]
-        header = ("Part", *(f"{name[:1].upper()}{name[1:]} (%)" for name in of))
-        return Body(header, tuple(rows), whole.datasets, tuple(_limits(whole)))
-
-    return build
+def variances(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row for each part of a pipeline and each pair of them."""
+    whole = grid(results, kind, task)
+    if whole is None or not (of := whole.varied.shares):
+        return None
+    rows: list[tuple[TableCell, ...]] = [
+        (named(term), *(Value.of(each[term], 100, most=1) for each in of.values())) for term in next(iter(of.values()))
+    ]
+    header = ("Part", *(f"{name[:1].upper()}{name[1:]} (%)" for name in of))
+    return Body(header, tuple(rows), whole.datasets, tuple(_limits(whole)))
 
 
 def _limits(whole: Grid) -> Iterator[str]:
@@ -168,15 +163,11 @@ def _limits(whole: Grid) -> Iterator[str]:
         yield f"Pipelines left out: {listed(left)}."
 
 
-def effects(task: Task) -> TableBuilder:
-    """Return the table of what changes if one part of a pipeline is another than ERM's, and all other parts stay."""
-
-    def build(results: Results, kind: IntervalKind) -> Body | None:
-        whole = grid(results, kind, task)
-        rows = tuple(row for name in Parts._fields for row in _swaps(whole, name)) if whole else ()
-        return Body(("Part", "Level", "Pairs", *_heads(task)), rows, whole.datasets) if whole and rows else None
-
-    return build
+def effects(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return what changes if one part of a pipeline is another than ERM's, and all other parts stay."""
+    whole = grid(results, kind, task)
+    rows = tuple(row for name in Parts._fields for row in _swaps(whole, name)) if whole else ()
+    return Body(("Part", "Level", "Pairs", *_heads(task)), rows, whole.datasets) if whole and rows else None
 
 
 def _swaps(whole: Grid, name: str) -> Iterator[tuple[TableCell, ...]]:
@@ -244,25 +235,21 @@ def remedied(whole: Grid) -> Iterator[Remedied]:
         yield Remedied(whole.titles[p], alike, best if len(plain) > 1 else None)
 
 
-def remedies(task: Task) -> TableBuilder:
-    """Return the table of what each remedy adds to the same pipeline, and to the best plain one of its learner."""
-
-    def build(results: Results, kind: IntervalKind) -> Body | None:
-        whole = grid(results, kind, task)
-        known = [*remedied(whole)] if whole else []
-        if whole is None or not known:
-            return None
-        beside = {"Without the remedy": [one.alike for one in known]}
-        if any(one.best for one in known):
-            beside["Best plain pipeline of the learner"] = [one.best for one in known]
-        rows: list[tuple[TableCell, ...]] = []
-        for one, *changes in zip(known, *beside.values(), strict=True):
-            shown = [change.shown() if change else [Value(MISSING)] * 2 for change in changes]
-            rows.append((one.title, *chain.from_iterable(shown)))
-        over = (("", 1), *((text, 2) for text in beside))
-        return Body(("Pipeline", *_heads(task) * len(beside)), tuple(rows), whole.datasets, over=over)
-
-    return build
+def remedies(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return what each remedy adds to the same pipeline, and to the best plain one of its learner."""
+    whole = grid(results, kind, task)
+    known = [*remedied(whole)] if whole else []
+    if whole is None or not known:
+        return None
+    beside = {"Without the remedy": [one.alike for one in known]}
+    if any(one.best for one in known):
+        beside["Best plain pipeline of the learner"] = [one.best for one in known]
+    rows: list[tuple[TableCell, ...]] = []
+    for one, *changes in zip(known, *beside.values(), strict=True):
+        shown = [change.shown() if change else [Value(MISSING)] * 2 for change in changes]
+        rows.append((one.title, *chain.from_iterable(shown)))
+    over = (("", 1), *((text, 2) for text in beside))
+    return Body(("Pipeline", *_heads(task) * len(beside)), tuple(rows), whole.datasets, over=over)
 
 
 def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:

@@ -12,7 +12,7 @@ from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Results, 
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
-from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
+from leaderboard.tables.layouts import Body, TableCell, explained, name, with_reference
 from leaderboard.tables.order import RULE, order, over_splits, resolution, resolution_elsewhere
 from leaderboard.tables.summary import Summary, headline, spelled_places, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
@@ -23,12 +23,8 @@ COLUMNS = (
 )
 
 
-def places(task: Task) -> TableBuilder:
-    """Return the table of a task's order on the first page, with what low churn costs."""
-    return lambda results, kind: _places(results, task, kind)
-
-
-def _places(results: Results, task: Task, kind: IntervalKind) -> Body | None:
+def places(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return the order of the first page, with what low churn costs."""
     summary = next((one for one in summaries(results, kind) if one.task == task), None)
     if summary is None or not summary.placed:
         return None
@@ -111,17 +107,11 @@ def _power(p: float) -> str:
     return f"{mantissa} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
-def over_families(task: Task) -> TableBuilder:
-    """Return the table of a task: its methods with a mean rank, in the order of the first page."""
-
-    def build(results: Results, kind: IntervalKind) -> Body | None:
-        summary = next((known for known in summaries(results, kind) if known.key == f"{task}/wide"), None)
-        return None if summary is None or len(summary.placed) < 2 else _wide(summary, kind)
-
-    return build
-
-
-def _wide(summary: Summary, kind: IntervalKind) -> Body:
+def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | None:
+    """Return the methods with a mean rank, in the order of the first page."""
+    summary = next((known for known in summaries(results, kind) if known.key == f"{task}/wide"), None)
+    if summary is None or len(summary.placed) < 2:
+        return None
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}

@@ -12,7 +12,7 @@ from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.columns import absolute, matched, pairs_of
-from leaderboard.tables.layouts import Body, TableBuilder, TableCell, averaged, fallback, listed
+from leaderboard.tables.layouts import Body, TableCell, averaged, fallback, listed
 from leaderboard.tables.order import mean_of, over_what
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value
@@ -117,19 +117,15 @@ def meanings(measures: Sequence[Measure]) -> dict[str, list[str]]:
     return alike
 
 
-def over_datasets(task: Task, part: str) -> TableBuilder:
-    """Return the builder of a part of the scorecard over the headline classifications, or over the regressions."""
-
-    def build(results: Results, kind: IntervalKind) -> Body | None:
-        block, titles = complete_block(results.headline() if task == "classification" else results.regressions())
-        if not block or not titles:
-            return None
-        made = body(task, part, block, titles, kind)
-        names = listed([dataset.title for dataset in block])
-        over = f"Mean over {names}; each family counts once. 95 % intervals over {over_what(block, kind)}."
-        return Body(made.header, made.rows, made.datasets, (over, *made.notes))
-
-    return build
+def over_datasets(task: Task, part: str, results: Results, kind: IntervalKind) -> Body | None:
+    """Return a part of the scorecard over the headline classifications, or over the regressions."""
+    block, titles = complete_block(results.headline() if task == "classification" else results.regressions())
+    if not block or not titles:
+        return None
+    made = body(task, part, block, titles, kind)
+    names = listed([dataset.title for dataset in block])
+    over = f"Mean over {names}; each family counts once. 95 % intervals over {over_what(block, kind)}."
+    return Body(made.header, made.rows, made.datasets, (over, *made.notes))
 
 
 def of_dataset(dataset: Dataset, kind: IntervalKind = "runs") -> Iterator[Table]:

@@ -268,11 +268,11 @@ def test_regressions_are_ordered_by_the_share_of_variance_that_is_retraining(mak
     churns = {row.title: row.churn for row in summary.rows}
     for title, size in (("ERM", 0.5), ("CALM", 0.25), ("SHRUNK", 0.5)):  # variances of noise and, with it, of all
         assert churns[title] == pytest.approx(size**2 / (size**2 + 1 / 3), rel=0.08)
-    table = places.places("regression")(collect(made), "runs")
+    table = places.places("regression", collect(made), "runs")
     assert {row[0]: row[table.header.index("1 − ICC (%)")].number for row in table.rows} == pytest.approx(
         {title: 100 * churn for title, churn in churns.items()}
     )
-    assert places.places("classification")(collect(made), "runs") is None
+    assert places.places("classification", collect(made), "runs") is None
 
 
 def test_a_collapse_keeps_a_method_out_of_the_mean_ranks_alone(cells: list[Cell], make_cell):
