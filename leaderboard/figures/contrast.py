@@ -59,8 +59,7 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     if entry is None or not shared:
         return None
     split = SPLIT if SPLIT in shared else shared[0]
-    erm, other = dataset.reference.cells[split], entry.cells[split]
-    both = [common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm))]
+    both = common(dataset.reference.cells[split], entry.cells[split])
     ids, y = both[0].ids, both[0].y
     if len(both[0].seeds) < 2:
         return None

@@ -157,13 +157,16 @@ def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:
 
 def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Predictions, Predictions]]:
     """Return the predictions of method and ERM at their shared train seeds, per split; empty for ERM itself."""
-    return [
-        (common(cell, erm).predictions[evalset], common(erm, cell).predictions[evalset])
-        for cell, erm in pairs
-        if erm is not None and erm is not cell
-    ]
+    return [common(cell, erm, evalset) for cell, erm in pairs if erm is not None and erm is not cell]
 
 
-def common(cell: Cell, other: Cell) -> Cell:
-    """Restrict ``cell`` to the train seeds that ``other`` has too, in ascending order."""
-    return cell.only(set(cell.key.seeds) & set(other.key.seeds))
+def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
+    """Return the ID predictions of two methods at their common train seeds, for each split that both have."""
+    splits = [(a.cells[s], b.cells[s]) for s in a.cells if s in b.cells]
+    return [common(x, y) for x, y in splits if {*x.key.seeds} & {*y.key.seeds}]
+
+
+def common(cell: Cell, other: Cell, evalset: str = "id") -> tuple[Predictions, Predictions]:
+    """Return the predictions of two cells at the train seeds that both have, in ascending order."""
+    seeds = {*cell.key.seeds} & {*other.key.seeds}
+    return cell.only(seeds).predictions[evalset], other.only(seeds).predictions[evalset]

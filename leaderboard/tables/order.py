@@ -247,9 +247,7 @@ def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
 
 def _difference(dataset: Dataset, first: str, second: str, evalset: str) -> Estimate:
     a, b = (trimmed(dataset, entry) for title in (first, second) if (entry := dataset.entry(title)))
-    both = [(common(a.cells[s], b.cells[s]), common(b.cells[s], a.cells[s])) for s in a.cells]
-    splits = [(mine.predictions[evalset], theirs.predictions[evalset]) for mine, theirs in both]
-    return estimate(ORDER[dataset.task], splits)
+    return estimate(ORDER[dataset.task], [common(a.cells[s], b.cells[s], evalset) for s in a.cells])
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:

@@ -16,9 +16,9 @@ from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, scorecard
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
 from benchmark.measure.measure import Measure
-from benchmark.types import Predictions, Sampling, Task
-from leaderboard.read.results import Dataset, Entry, Results, unit_weights
-from leaderboard.tables.columns import common, versus
+from benchmark.types import Sampling, Task
+from leaderboard.read.results import Dataset, Results, unit_weights
+from leaderboard.tables.columns import shared, versus
 from leaderboard.tables.summary import sets
 from leaderboard.tables.table import MISSING, Table, Value
 
@@ -75,13 +75,6 @@ def compared(
         return None
     kept, each = zip(*estimated, strict=True)
     return Pairwise(measure, first, second, kept, each, weighted(each, unit_weights(kept)))
-
-
-def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
-    """Return the ID predictions of two methods at their common train seeds, for each split that both have."""
-    splits = [(a.cells[s], b.cells[s]) for s in a.cells if s in b.cells]
-    both = [(common(x, y), common(y, x)) for x, y in splits if {*x.key.seeds} & {*y.key.seeds}]
-    return [(x.predictions["id"], y.predictions["id"]) for x, y in both]
 
 
 def report(

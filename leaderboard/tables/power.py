@@ -14,7 +14,7 @@ from benchmark.study.text import percent
 from benchmark.types import Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
-from leaderboard.tables.columns import common
+from leaderboard.tables.columns import shared
 from leaderboard.tables.table import MISSING, Table, Value
 
 DELTA = 1.0
@@ -59,8 +59,8 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
     if dataset and not chosen:
         raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
     first, second = (replace(results, datasets=datasets).called(name) for name in methods)
-    shared = [d for d in chosen if d.name in first and d.name in second]
-    pilots = [(d, splits) for d in shared if (splits := _pilot(second[d.name], first[d.name]))]
+    both = [d for d in chosen if d.name in first and d.name in second]
+    pilots = [(d, splits) for d in both if (splits := _pilot(second[d.name], first[d.name]))]
     if not pilots:
         raise UserError(
             f"no {'' if dataset else 'classification '}dataset has both {' and '.join(methods)} with four train seeds "
@@ -141,12 +141,7 @@ Pilot = list[tuple[Predictions, Predictions]]
 
 
 def _pilot(first: Entry, second: Entry) -> Pilot:
-    splits = []
-    for seed in sorted(set(first.cells) & set(second.cells)):
-        a, b = (common(x.cells[seed], y.cells[seed]) for x, y in ((first, second), (second, first)))
-        if len(a.key.seeds) >= 4:
-            splits.append((a.predictions["id"], b.predictions["id"]))
-    return splits
+    return [both for both in shared(first, second) if len(both[0].seeds) >= 4]
 
 
 def _row(dataset: Dataset, delta: float, splits: Pilot) -> tuple[str | Value, ...]:

@@ -126,8 +126,7 @@ def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
         return pair_bootstrap([values]) if kind == "paper" else jackknife([values])
     if not number.versus:
         return of_measure(number.measure, [(cell.predictions[number.evalset], None) for cell in number.cells], kind)
-    pairs = zip(number.cells, number.versus, strict=True)
-    both = [(common(a, b).predictions[number.evalset], common(b, a).predictions[number.evalset]) for a, b in pairs]
+    both = [common(a, b, number.evalset) for a, b in zip(number.cells, number.versus, strict=True)]
     return of_measure(number.measure, both, kind)
 
 
