@@ -156,7 +156,7 @@ def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
     flags = {mark for cell, _ in pairs if cell.facts.submission for mark in cell.facts.submission.marks.split()}
     flags |= {"collapsed"} if all(map(_collapsed, predictions)) else set()
     flags |= {"control"} if any(cell.facts.control for cell, _ in pairs) else set()
-    flags |= set(_loss(pairs, evalset))
+    flags |= _loss(pairs, evalset)
     return tuple(mark for mark in MARKS if mark in flags)
 
 
@@ -165,27 +165,19 @@ def meanings(flags: Collection[str]) -> tuple[str, ...]:
     return tuple(text for mark, text in MARKS.items() if mark in flags)
 
 
-def _loss(pairs: Sequence[Pair], evalset: str) -> tuple[str, ...]:
-    """Return the mark of a method's loss of accuracy or MAE."""
-    loss = _excess(pairs, evalset)
-    return () if loss is None or not loss.value > 0 else ("†",) if loss.low > 0 else ("†?",)
-
-
-def _excess(pairs: Sequence[Pair], evalset: str) -> Estimate | None:
-    """Return by how much a method's loss against ERM exceeds ``LOST``, from both methods' values in the same runs.
+def _loss(pairs: Sequence[Pair], evalset: str) -> set[str]:
+    """Return the mark of a loss against ERM that exceeds ``LOST``, from both methods' values in the same runs.
 
     The loss is one of accuracy, or an increase in MAE as a share of ERM's.
     """
-    both = matched(pairs, evalset)
-    if not both:
-        return None
-    quality = QUALITY[both[0][0].task]
     excess = []
-    for ours, erm in both:
+    for ours, erm in matched(pairs, evalset):
+        quality = QUALITY[ours.task]
         best = quality.of_runs(erm)
         worst = best - LOST if quality.better > 0 else best * (1 + LOST)
         excess.append(quality.better * (worst - quality.of_runs(ours)))
-    return jackknife(excess)
+    loss = jackknife(excess) if excess else None
+    return set() if loss is None or not loss.value > 0 else {"†"} if loss.low > 0 else {"†?"}
 
 
 def _collapsed(p: Predictions) -> bool:
