@@ -1,7 +1,6 @@
 """Number of retrainings needed to distinguish two methods, estimated from existing cells."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from benchmark.measure.catalogue import ORDER, churn
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, difference
 from benchmark.study.text import percent
-from benchmark.types import Predictions, Sampling
+from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
 from leaderboard.tables.columns import shared
@@ -77,7 +76,9 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
         " or ".join(dict.fromkeys(entries[d.name].title for d in chosen if d.name in entries))
         for entries in (first, second)
     ]
-    counted = UNIT[results.sampling]
+    counted, source = "retrainings", OF_RUNS
+    if results.sampling == "halves":
+        counted, source = "halvings (two retrainings each)", OF_HALVINGS
     caption = (
         f"Number of {counted} of {' and of '.join(titles)}, on the same samples of one split, after which the "
         f"95 % interval excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g} {unit}; "
@@ -88,9 +89,7 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
     least = f"Least difference that {USUAL} resolve ({unit})"
     header = ("Dataset", f"Difference found ({unit})", needed, least, "Pilot")
     sign = f"Differences are {titles[1]} − {titles[0]}, as on the board: below 0, {titles[1]} churns less."
-    return Table(
-        "power", needed, caption, header, rows, notes=(_summary(rows, delta, unit), sign, NOTES[results.sampling])
-    )
+    return Table("power", needed, caption, header, rows, notes=(_summary(rows, delta, unit), sign, source))
 
 
 def _summary(rows: tuple[tuple[str | Value, ...], ...], delta: float, unit: str) -> str:
@@ -116,24 +115,14 @@ def typical(dataset: Dataset) -> list[tuple[int, float]]:
     return [(n, p.resolvable(median, n)) for n in COUNTS]
 
 
-UNIT: Mapping[Sampling, str] = {
-    "paper": "retrainings",
-    "nested": "retrainings",
-    "update": "retrainings",
-    "halves": "halvings (two retrainings each)",
-}
 LEFT_OUT = "Regressions are left out, as each has its own unit: name one with --dataset, and give --delta in its unit."
-_OF_RUNS = (
+OF_RUNS = (
     "The variances come from the pilot's runs, split into the part that a run contributes to all its pairs and the "
     "rest of each pair; several canonical splits would divide them further and cover other data too."
 )
-NOTES: Mapping[Sampling, str] = {
-    "paper": _OF_RUNS,
-    "nested": _OF_RUNS,
-    "update": _OF_RUNS,
-    "halves": "The variance comes from the pilot's halvings of one training pool; it does not include the variance "
-    "between pools.",
-}
+OF_HALVINGS = (
+    "The variance comes from the pilot's halvings of one training pool; it does not include the variance between pools."
+)
 
 
 Pilot = list[tuple[Predictions, Predictions]]
