@@ -103,7 +103,7 @@ def report(
     if ours == theirs:
         raise UserError(f"{first} and {second} are the same method: give two different ones")
     pairs = pairs_in(datasets, ours, theirs, measures_of(datasets[0].task, also), kind)
-    return answer(pairs), to_table(pairs, kind)
+    return [answer(pair) for pair in pairs], to_table(pairs, kind)
 
 
 def title_of(datasets: Sequence[Dataset], text: str) -> str:
@@ -212,12 +212,8 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     )
 
 
-def answer(pairs: Sequence[Pairwise]) -> list[str]:
-    """Return a sentence for each measure: is the first method better, by how much, and on how many families?"""
-    return [_sentence(pair) for pair in pairs]
-
-
-def _sentence(pair: Pairwise) -> str:
+def answer(pair: Pairwise) -> str:
+    """Say in a sentence or two: is the first method better, by how much, and on how many families?"""
     column, name = versus(pair.measure), pair.measure.name
     better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
     verdict = {

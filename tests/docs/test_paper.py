@@ -227,7 +227,7 @@ def test_two_methods_differ_as_the_page_says() -> None:
     pairs = pairwise.pairs_in(
         datasets, "Twin-bootstrap λ=300", "Bagging K=5", pairwise.measures_of("classification", [])
     )
-    text = " ".join(pairwise.answer(pairs))
+    text = " ".join(map(pairwise.answer, pairs))
     value = re.search(r"Δ churn \(pp\) (\S+ \[.*?\])", text)[1]
     assert value in " ".join(PAGE.split()).replace(" pp [", " [")
     assert next(pair for pair in pairs if pair.measure is CHURN).elsewhere.p > 0.05

@@ -73,11 +73,11 @@ def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(wor
         assert pair.elsewhere.p == pytest.approx(theirs.pvalue)
         interval = theirs.confidence_interval()
         assert (pair.elsewhere.low, pair.elsewhere.high) == pytest.approx((interval.low, interval.high))
-    matched, churn, *_ = answer(pairs)
+    matched, churn, *_ = map(answer, pairs)
     assert matched.startswith("On these datasets, BAGGING is better than ERM in matched churn: Δ matched churn (pp) −")
     assert "on average, p < 0.001. On other families: [" in churn
     assert "(Student's t over 2 families). Of 2 families here it wins on 2" in churn
-    (alone,) = answer([compared([world.dataset("mid")], "BAGGING", "ERM")])
+    alone = answer(compared([world.dataset("mid")], "BAGGING", "ERM"))
     assert "On other families: one family says nothing. Of 1 families" in alone
     assert to_table(pairs).rows[-1][0] == "Mean over 2 families"
 
@@ -89,7 +89,7 @@ def test_the_command_prints_what_the_table_has(world: Results, tmp_path, capsys:
     kept = published.gather(tmp_path / "results")
     pairs = pairs_in(kept.headline(), "BAGGING", "ERM", measures_of("classification"))
     printed = capsys.readouterr().out
-    for sentence in answer(pairs):
+    for sentence in map(answer, pairs):
         assert sentence in printed
     assert to_markdown(to_table(pairs)) in printed
 
@@ -102,8 +102,7 @@ def test_regressions_are_compared_in_their_own_measures(world: Results):
     assert pairs[2].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
     table = to_table(pairs)
     assert table.header == ("Dataset", "Δ 1 − ICC (pp)", "Δ churn", "Δ MAE", "Δ R²")
-    sentences = answer(pairs)
-    assert sentences[1].startswith("On these datasets, ERM is worse than CALM in churn: Δ churn +")
+    assert answer(pairs[1]).startswith("On these datasets, ERM is worse than CALM in churn: Δ churn +")
 
 
 def test_what_cannot_be_compared_is_refused_by_name(world: Results):
