@@ -24,6 +24,7 @@ SHOWN = 80
 """Maximum number of test examples in the figure (paper, figure overview)."""
 ROW, TALLEST = 0.085, 1.7
 """Height of one retraining, and maximum height of all of them, in inches."""
+GAP = 0.14
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,10 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     return Contrast(dataset.name, dataset.title, entry.title, split, ids, y, *classes, *flips)
 
 
-def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) -> None:
+def cells(ax: Axes, classes: np.ndarray, *, down: float = 0) -> None:
     """Draw predicted classes (rows, columns) as coloured cells from ``down`` on, one path per class for small files.
 
-    Equal neighbours in a column form one rectangle; ``gap`` is the share of a column left empty.
+    Equal neighbours in a column form one rectangle, and ``GAP`` of a column is left empty.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -80,7 +81,7 @@ def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) 
     for i, column in enumerate(classes.T):
         starts = [0, *(np.flatnonzero(np.diff(column)) + 1), len(column)]
         for top, bottom in pairwise(starts):
-            x0, x1, y0, y1 = i + gap / 2, i + 1 - gap / 2, down + top, down + bottom
+            x0, x1, y0, y1 = i + GAP / 2, i + 1 - GAP / 2, down + top, down + bottom
             box = [(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)]
             corners.setdefault(int(column[top]), []).extend(box)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]

@@ -18,9 +18,9 @@ HOLLOW = (
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 
-def estimate_of(row: BoardRow | None, key: str) -> Estimate | None:
+def estimate_of(row: BoardRow, key: str) -> Estimate | None:
     """Return the estimate called ``key``, or None if there is no number to draw."""
-    estimate = row.estimates.get(key) if row else None
+    estimate = row.estimates.get(key)
     return None if estimate is None or np.isnan(estimate.value) else estimate
 
 

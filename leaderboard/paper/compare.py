@@ -1,10 +1,8 @@
 """Comparison of our numbers with published ones, value by value.
 
 A file of published numbers is a CSV with the columns ``table, dataset, method, canonical_seed, metric, unit, value,
-low, high``, such as the paper's ``published.csv``. Our numbers are from the canonical split that the row names. The
-caption of the paper's main table says that its values are means over three splits, but each equals the value for split
-99 in the table of seed sensitivity, so they are compared with our split 99. The paper's table of ChemBERTa is omitted:
-the text says that its numbers are means over canonical splits, the caption that they are of the ten pairs of one split.
+low, high``, such as the paper's ``published.csv``. Our numbers are from the canonical split that the row names. What
+the paper leaves open about its tables is in ``leaderboard.paper.reasons.MATCHES``.
 """
 
 from dataclasses import dataclass

@@ -117,7 +117,8 @@ def methods_of(results: Results, task: Task) -> list[str]:
 @lru_cache(maxsize=8)
 def points(results: Results, task: Task) -> tuple[Point, ...]:
     """Return the families of a task whose datasets have ERM, enough methods, and known properties."""
-    chosen = [d for d in results.of_task(task) if d.reference is not None and len(_complete(d)) >= COMPARED]
+    datasets = [d for d in results.of_task(task) if d.reference is not None]
+    chosen = [d for d in datasets if sum(not e.control and not lacking(d, e) for e in d.entries) >= COMPARED]
     known = of_datasets(chosen)
     families: dict[str, list[Dataset]] = {}
     for dataset in chosen:
@@ -125,10 +126,6 @@ def points(results: Results, task: Task) -> tuple[Point, ...]:
             families.setdefault(dataset.family, []).append(dataset)
     titles = methods_of(results, task)
     return tuple(_point(some, [p for d in some if (p := known[d.name])], titles) for some in families.values())
-
-
-def _complete(dataset: Dataset) -> list[Entry]:
-    return [entry for entry in dataset.entries if not entry.control and not lacking(dataset, entry)]
 
 
 def _point(datasets: list[Dataset], properties: list[Properties], titles: Sequence[str]) -> Point:

@@ -8,8 +8,7 @@ import numpy as np
 from benchmark.measure.catalogue import CHURN, ORDER
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
 from benchmark.types import Task
-from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Results, with_studies
-from leaderboard.stats.ranks import Ranking
+from leaderboard.read.results import PLURAL, Dataset, Results, with_studies
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableCell, explained, name, with_reference
@@ -129,17 +128,14 @@ def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | No
     by = [f"by {unit}" for unit in PLURAL]
     over = (("", 1), ("Place", 3), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("", 1))
     header = ("Method", "other families", "other groups", "these datasets", *by, *by, "Remarks")
-    notes = [_friedman(ordered.ranking, unit) for unit, ordered in orders.items() if ordered.ranking is not None]
-    notes += [summary.place_sentence, *(f"Places {test.where}: {test.paired}." for test in tests[1:])]
-    return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
-
-
-def _friedman(ranking: Ranking, unit: AggregationUnit) -> str:
-    """Say what Friedman's and Nemenyi's tests find with ``unit`` as the unit."""
-    return (
+    notes = [
         f"{ranking.n} {PLURAL[unit]}, {len(ranking.methods)} methods: Friedman χ² = {spelled(ranking.chi2)}, Nemenyi's "
         f"critical difference of mean ranks {spelled(ranking.critical_difference, 2)} at 0.05."
-    )
+        for unit, ordered in orders.items()
+        if (ranking := ordered.ranking) is not None
+    ]
+    notes += [summary.place_sentence, *(f"Places {test.where}: {test.paired}." for test in tests[1:])]
+    return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
 
 def split_by_split(results: Results, kind: IntervalKind) -> Body | None:

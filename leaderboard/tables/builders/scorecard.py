@@ -26,12 +26,10 @@ PARTS: Mapping[tuple[Task, str], str] = {
     ("regression", "ranking"): "ranking of values",
 }
 """The parts of the scorecard, in words."""
-NOTES = {
-    "decisions": (
-        "Good and bad flips: share of the ID test that ERM gets wrong and the method right, or the reverse, at equal "
-        "train seeds.",
-    )
-}
+OF_FLIPS = (
+    "Good and bad flips: share of the ID test that ERM gets wrong and the method right, or the reverse, at equal train "
+    "seeds."
+)
 FLIPS = {"Good flips (%)": good_flips, "Bad flips (%)": bad_flips}
 Change = Callable[[Predictions, Predictions], np.ndarray]
 
@@ -102,7 +100,8 @@ def body(
         own = [c.show(_mean(datasets, title, measure.key, kind)) for c, measure in zip(columns, shown, strict=True)]
         flips = [_mean(datasets, title, change, kind) for change in changes]
         rows.append((title, *own, *(Value.of(value, 100, most=1) for value in flips)))
-    notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()] + [*NOTES.get(part, ())]
+    notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()]
+    notes += [OF_FLIPS] * (part == "decisions")
     notes += fallback(kind, [(column.title, column.measure) for column in columns])
     header = ("Method", *(column.title for column in columns), *changes)
     return Body(header, tuple(rows), tuple(datasets), (*notes, *averaged(datasets)))
