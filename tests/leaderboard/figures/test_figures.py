@@ -20,8 +20,7 @@ from benchmark.measure.basics import FLIPPING
 from benchmark.measure.intervals import Estimate
 from benchmark.pipeline import Learner
 from benchmark.registry import discover
-from benchmark.store.cell import Cell, CellKey, Facts
-from benchmark.types import DatasetFacts, Predictions
+from benchmark.store.cell import Cell
 from leaderboard.figures.build import Structures, draw, drawn, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
@@ -34,23 +33,17 @@ from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board
 
+from ..conftest import cell
+
 RUNS = 6
 SMILES = "CC(=O)Nc1ccc(O)cc1"
 METHODS = {"ERM": 1.0, "Bagging K=5": 0.6, "Twin-bootstrap λ=300": 0.3, "SWA <b>&": 0.9}
 """Noise of the logits by title."""
 
 
-def cell(
-    dataset: str, title: str, values: np.ndarray, y: np.ndarray, about: Mapping[str, str], split: int = 99
-) -> Cell:
-    seeds = tuple(range(1, len(values) + 1))
-    ids = np.array([f"m{i:03}" for i in range(values.shape[1])])
-    task = "regression" if values.shape[2] == 1 else "classification"
-    described = DatasetFacts(**{"title": dataset.upper(), "group": "headline", **about})
-    facts = Facts(command="churn run", dataset=described, rows={"train": 90, "id": 60})
+def named(dataset: str, title: str, values: np.ndarray, y: np.ndarray, about: Mapping[str, str]) -> Cell:
     method = "erm" if title == "ERM" else "other"
-    key = CellKey(dataset, method, {"title": title}, split, seeds, "p", "c")
-    return Cell(key, title, {"id": Predictions(seeds, ids, y, values, task)}, 1.0, facts)
+    return cell(method, values, y=y, dataset=dataset, title=title, params={"title": title}, about=about)
 
 
 def made_up(n: int = 60, methods: Mapping[str, float] = METHODS) -> list[Cell]:
@@ -62,10 +55,10 @@ def made_up(n: int = 60, methods: Mapping[str, float] = METHODS) -> list[Cell]:
         for title, noise in methods.items():
             latent = truth + noise * rng.normal(size=(RUNS, n))
             if dataset == "three":
-                cells.append(cell(dataset, title, latent[..., None], truth, about))
+                cells.append(named(dataset, title, latent[..., None], truth, about))
             else:
                 p = 1 / (1 + np.exp(-latent))
-                cells.append(cell(dataset, title, np.stack([1 - p, p], axis=-1), (truth > 0).astype(int), about))
+                cells.append(named(dataset, title, np.stack([1 - p, p], axis=-1), (truth > 0).astype(int), about))
     return cells
 
 
@@ -84,7 +77,7 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def figures(results: Results) -> list[Figure]:
-    return build(results, lambda: {"one": {f"m{i:03}": SMILES for i in range(60)}})
+    return build(results, lambda: {"one": {f"m{i:04}": SMILES for i in range(60)}})
 
 
 def test_every_figure_is_made_where_the_results_support_it(figures):
@@ -106,7 +99,6 @@ def test_under_halves_nothing_is_compared_across_halvings():
     assert {"forest", "pareto-one", "heatmap-one"} <= drawn_under_halves
     dataset = halves.datasets[0]
     pair = contrast(dataset, board(dataset))
-    assert pair is not None
     one = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
     np.testing.assert_allclose(pair.erm_flips, np.mean([one[i] != one[i + 1] for i in range(0, RUNS, 2)], axis=0))
 
@@ -157,17 +149,14 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
 
 @pytest.mark.long
 def test_equal_results_give_equal_bytes_in_another_process_with_other_settings(figures, tmp_path):
-    script = f"""
-import importlib.util, json, random, sys
+    script = """
+import json, random
 import matplotlib
-matplotlib.rcParams.update({{"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"}})
-spec = importlib.util.spec_from_file_location("made_up", {__file__!r})
-figures = importlib.util.module_from_spec(spec)
-sys.modules["made_up"] = figures
-spec.loader.exec_module(figures)
+matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"})
+from tests.leaderboard.figures import test_figures as figures
 cells = figures.made_up()
 random.Random(1).shuffle(cells)
-smiles = {{"one": {{f"m{{i:03}}": figures.SMILES for i in range(60)}}}}
+smiles = {"one": {f"m{i:04}": figures.SMILES for i in range(60)}}
 print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: smiles))))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLCONFIGDIR": str(tmp_path)}
@@ -270,13 +259,10 @@ def test_building_leaves_no_figure_and_no_setting_behind(results):
 
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
-    (dataset,) = (d for d in results.datasets if d.name == "one")
-    rows = {row.title: row.estimates for row in board(dataset).rows}
+    rows = {row.title: row.estimates for row in board(results.dataset("one")).rows}
     alt = next(f.alt for f in figures if f.key == "pareto-one")
     for title in ("ERM", "Twin-bootstrap λ=300"):
         accuracy, churn = rows[title]["matched_accuracy"], rows[title]["matched_churn"]
-        assert accuracy
-        assert churn
         assert f"{title} ({accuracy.value * 100:.3g}, {churn.value * 100:.3g})" in alt
     heat = next(f.alt for f in figures if f.key == "heatmap-one")
     assert f"{rows['ERM']['churn'].value * 100:.1f} % with ERM" in heat
@@ -285,13 +271,12 @@ def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
 def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the_caption_says_so():
     noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
     results = collect(made_up(40, noise))
-    one = next(d for d in results.datasets if d.name == "one")
+    one = results.dataset("one")
     kept, note = calmest(results.methods()[1:], [board(one)])
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
     assert f"of 15 methods beside ERM, the {MOST - 1} that churn least" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
     pareto = draw(next(iter(of_results(Results((one,))))))
-    assert pareto is not None
     assert note in pareto.caption
     assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
 
@@ -400,10 +385,9 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     cells = [one for one in made_up() if one.key.dataset == "one"]
     constant = np.zeros((RUNS, 60, 2))
     constant[..., 0] = 1
-    cells.append(cell("one", "Constant", constant, cells[0].predictions["id"].y, {}))
+    cells.append(named("one", "Constant", constant, cells[0].predictions["id"].y, {}))
     results = collect(cells)
     pair = contrast(results.datasets[0], board(results.datasets[0]))
-    assert pair
     assert pair.method == "Twin-bootstrap λ=300"
     erm = next(one for one in cells if one.title == "ERM").predictions["id"].values.argmax(-1)
     expected = [np.mean([a != b for a, b in combinations(column, 2)]) for column in erm.T]
@@ -411,9 +395,8 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
 
 
 def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
-    dataset = next(d for d in results.datasets if d.name == "one")
+    dataset = results.dataset("one")
     pair = contrast(dataset, board(dataset))
-    assert pair
     eligible = int(((pair.erm_flips >= FLIPPING) & (pair.other_flips == 0)).sum())
     assert eligible > 1
     alt = next(f.alt for f in figures if f.key == "cases-one")
@@ -422,15 +405,13 @@ def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_wi
 
 def test_an_svg_path_becomes_the_same_path_for_matplotlib():
     path = _path("M0,1L2,-3.5Q4,5 6,7C1,1 2,2 3,3Z")
-    assert path.codes is not None
     assert path.codes.tolist() == [1, 2, 3, 3, 4, 4, 4, 79]
     assert path.vertices[:4].tolist() == [[0, 1], [2, -3.5], [4, 5], [6, 7]]
 
 
 def test_triage_curves_are_those_of_a_plain_loop(results):
-    dataset = next(d for d in results.datasets if d.name == "two")
+    dataset = results.dataset("two")
     shares = curves(dataset)
-    assert shares
     assert set(shares.churn) == {2, 3, 5}
     assert shares.seen == {5}
     classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)

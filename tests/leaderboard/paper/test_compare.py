@@ -12,20 +12,12 @@ from benchmark.measure.estimate import estimate as of_measure
 from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
-from leaderboard.paper.mapping import RANKED
+from leaderboard.paper.mapping import METHODS, RANKED
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"
-PARAMS = {
-    "swa": ("swa", {"start": 0.5}),
-    "mc_dropout": ("mc_dropout", {"p": 0.2, "passes": 20}),
-    "deep_ensemble_k5": ("deep_ensemble", {"k": 5}),
-    "bagging_k2": ("bagging", {"k": 2}),
-    "bagging_k5": ("bagging", {"k": 5}),
-    "twin_lam300": ("twin", {"lam": 300.0, "members": 2}),
-}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +29,7 @@ def ours(make_cell) -> Results:
     for dataset in ("bace", "dili"):
         common = rng.normal(size=90)
         for i, name in enumerate(RANKED):
-            method, params = PARAMS.get(name, (name, {}))
+            method, params = METHODS[name]
             logit = 2 * y - 1 + common + (2 - 0.25 * i) * rng.normal(size=(6, 90))
             p = 1 / (1 + np.exp(-logit))
             values = np.stack([1 - p, p], axis=-1)

@@ -39,7 +39,6 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
         [(ours[i] != ours[j]).mean() - (theirs[i] != theirs[j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))]
     )
     delta = row.estimates["delta_churn"]
-    assert delta is not None
     assert delta.value == pytest.approx(expected)
     assert row.estimates["compute"].value == pytest.approx(1.0)
 
@@ -94,7 +93,6 @@ def test_a_loss_of_accuracy_whose_interval_contains_the_limit_is_marked_as_undec
     row = next(row for row in board.rows if row.method == "losing")
     assert row.marks == expected
     delta = row.estimates["delta_accuracy"]
-    assert delta is not None
     assert (delta.value < -0.05) == bool(expected)
     assert (delta.low < -0.05 < delta.high) == (expected == ("†?",) or rate == 0.025)
 

@@ -92,7 +92,6 @@ def test_the_line_that_families_were_made_with_is_found(world: World):
 def test_a_family_is_predicted_without_itself_and_without_its_group(world: World, unit, left: int):
     of = with_method(world(), "classification", "ERM")
     found = check(of, "ERM", "knn", unit)
-    assert found is not None
     for point, expected in zip(of, found.expected, strict=True):
         others = [o for o in of if (o.family != point.family if unit == "family" else o.group != point.group)]
         assert len(others) == len(of) - left
@@ -107,8 +106,6 @@ def test_a_family_is_predicted_without_itself_and_without_its_group(world: World
 def test_errors_coverage_and_gain_are_those_of_a_loop(world: World):
     of = with_method(world(), "classification", "ERM")
     found, mean = (check(of, "ERM", one) for one in ("knn", "mean"))
-    assert found is not None
-    assert mean is not None
     errors = [abs(e.value - p.churns["ERM"]) for e, p in zip(found.expected, of, strict=True)]
     assert found.errors == pytest.approx(errors)
     assert found.covered == sum(e.low <= p.churns["ERM"] <= e.high for e, p in zip(found.expected, of, strict=True))
@@ -148,7 +145,6 @@ def test_the_tables_count_the_families_within_their_interval(world: World):
         r for r in tables["expected-check-classification"].rows if r[0] == "ERM: churn of a k-NN between two halves"
     )
     found = check(with_method(results, "classification", "ERM"), "ERM", "knn")
-    assert found is not None
     assert row[3].text == f"{found.covered} of {FAMILIES}"
 
 

@@ -72,9 +72,7 @@ def cells(make_cell) -> list[Cell]:
 
 
 def on_front(cells: list[Cell]) -> Summary:
-    found = headline(collect(cells))
-    assert found is not None
-    return found
+    return headline(collect(cells))
 
 
 def row_of(summary: Summary, title: str) -> SummaryRow:
@@ -346,7 +344,6 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
     ]
     results = collect(made)
     body = places.over_canonical_splits(results, "runs")
-    assert body is not None
     assert body.header == ("Method", "Split 7", "Split 42", "Split 99", "Mean", "Range")
     assert [row[0] for row in body.rows] == ["CALM", "ERM"]
     of = {(c.key.dataset, c.title, c.key.canonical_seed): 100 * loop(c) for c in made}
@@ -486,7 +483,6 @@ def test_a_place_is_a_range_where_methods_cannot_be_told_apart(wide: list[Cell],
         for i, (name, cell) in enumerate(of_erm.items())
     ]
     summary = next(s for s in summaries(collect([*wide, *alike])) if s.key == "classification/wide")
-    assert summary.between is not None
     tests = dict(zip(summary.between.pairs, summary.between.adjusted, strict=True))
     assert [pair for pair, p in tests.items() if p > 0.05] == [tuple(row.title for row in summary.placed[2:])]
     assert [row.shown_place.text for row in summary.placed] == ["1", "2", "3–4", "3–4"]

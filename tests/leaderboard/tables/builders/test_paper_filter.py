@@ -1,16 +1,13 @@
 """The paper's filter from ERM's predictions."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Facts
-from benchmark.types import DatasetFacts, Predictions
+from benchmark.store.cell import Cell
 from leaderboard.read.results import collect
 from leaderboard.tables.builders.paper_filter import outcomes, verdict
 
-FACTS = Facts(command="…", dataset=DatasetFacts(title="ClinTox", group="excluded"), rows={"train": 948, "id": 100})
+from ...conftest import cell
 
 
 def erm(
@@ -20,9 +17,7 @@ def erm(
     y = (np.arange(n) < positives).astype(int)
     predicted = np.where(np.arange(n) < right, y, 1 - y)
     values = np.eye(2)[predicted][None].repeat(2, axis=0)
-    ids = np.array([f"m{i}" for i in range(n)])
-    key = CellKey(dataset, method, {}, seed, (1, 2), "p", "c")
-    return Cell(key, "ERM", {"id": Predictions((1, 2), ids, y, values, "classification")}, 1.0, FACTS)
+    return cell(method, values, y=y, dataset=dataset, split=seed, about={"title": "ClinTox", "group": "excluded"})
 
 
 @pytest.mark.parametrize(
@@ -44,7 +39,7 @@ def numbers(*cells: Cell) -> list[str | float]:
 
 
 def test_the_outcome_is_computed_from_predictions_beside_the_papers_values() -> None:
-    expected = ["ClinTox", "excluded", 948, 100, 0.7, 0.8, 10, "passes", 0.928, 0.918]
+    expected = ["ClinTox", "excluded", 400, 100, 0.7, 0.8, 10, "passes", 0.928, 0.918]
     assert numbers(erm(right=80, positives=30)) == [x if isinstance(x, str) else pytest.approx(x) for x in expected]
 
 
@@ -53,9 +48,5 @@ def test_several_splits_are_averaged() -> None:
 
 
 def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
-    regression = erm(80, 30, dataset="esol")
-    p = regression.predictions["id"]
-    regression = replace(
-        regression, predictions={"id": Predictions(p.seeds, p.ids, p.y, p.values[..., :1], "regression")}
-    )
+    regression = cell("erm", np.zeros((2, 100, 1)), dataset="esol")
     assert outcomes(collect([erm(80, 30, method="twin"), regression]), "runs") is None
