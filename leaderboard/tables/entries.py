@@ -76,19 +76,18 @@ SCORECARDS = [
 ]
 
 
-def by_task(start: str, *parts: tuple[str, str, str, Callable[..., Body | None]]) -> list[TableEntry]:
-    """Return the tables of each task: of each part its key, title, caption and builder, which takes the task first."""
+def by_task(*tables: tuple[str, str, str, Callable[..., Body | None]]) -> list[TableEntry]:
+    """Return tables of each task, by their key, title, caption and builder, which takes the task first."""
     return [
-        TableEntry(f"{start}-{key}-{task}", f"{title}, {task}", caption, partial(builder, task), intervals=False)
+        TableEntry(f"{key}-{task}", f"{title}, {task}", caption, partial(builder, task), intervals=False)
         for task in TASKS
-        for key, title, caption, builder in parts
+        for key, title, caption, builder in tables
     ]
 
 
 EXPECTED = by_task(
-    "expected",
     (
-        "readings",
+        "expected-readings",
         "Churn to expect from a k-NN's",
         "Retrain a k-NN (five neighbours by Tanimoto similarity, or by distance where rows are not molecules) on "
         "the two halves of the training rows and measure its churn; the table says what churn to expect of larger "
@@ -96,7 +95,7 @@ EXPECTED = by_task(
         churn_to_expect.readings,
     ),
     (
-        "check",
+        "expected-check",
         "Churn predicted before training",
         "Each family of datasets is predicted from the others, from three sources: their mean alone; what the "
         "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
@@ -105,7 +104,7 @@ EXPECTED = by_task(
         churn_to_expect.checks,
     ),
     (
-        "correlations",
+        "expected-correlations",
         "What goes with churn",
         "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
         "2000), not adjusted for the number of properties. All but the last are known before training.",
@@ -113,9 +112,8 @@ EXPECTED = by_task(
     ),
 )
 FACTORS = by_task(
-    "factors",
     (
-        "variances",
+        "factors-variances",
         "What goes with each part of a pipeline",
         "Share of the variance over pipelines and families of datasets, with 95 % intervals over families "
         "(jackknife): an analysis of variance, averaged over all orders in which parts come before pairs of parts "
@@ -124,14 +122,14 @@ FACTORS = by_task(
         factors.variances,
     ),
     (
-        "effects",
+        "factors-effects",
         "One part changed",
         "Mean difference between pipelines with a part (level) and those that have ERM's in its place and are "
         "otherwise the same, with 95 % intervals over families.",
         factors.effects,
     ),
     (
-        "remedies",
+        "factors-remedies",
         "What a remedy adds",
         "Difference from the same pipeline without the remedy, and from the best plain pipeline of its learner, "
         "whose features and settings the other families choose: the least churn at nearly the best accuracy. 95 % "
@@ -139,7 +137,7 @@ FACTORS = by_task(
         factors.remedies,
     ),
     (
-        "advice",
+        "factors-advice",
         "Choosing by the kind of data",
         "Each rule chooses a pipeline for every family from the others alone, among those with a place on them: the "
         "least on average over all of them, over those on the same side of the median of a property, or over the "
@@ -263,17 +261,15 @@ TABLES = (
         places.ranks,
         intervals=False,
     ),
-    *(
-        TableEntry(
-            f"wide-{task}",
-            f"The order over all families, {task}",
+    *by_task(
+        (
+            "wide",
+            "The order over all families",
             "Methods by mean matched churn (regression: 1 − ICC) over the datasets of the first page. Each family "
             "counts once, or each group of families, whose datasets have most molecules or a target in common; ranks "
             "are those of raw churn, and 1 is the lowest.",
-            partial(places.over_families, task),
-            intervals=False,
+            places.over_families,
         )
-        for task in TASKS
     ),
     *SCORECARDS,
     TableEntry(

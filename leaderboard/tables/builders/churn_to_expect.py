@@ -31,9 +31,14 @@ class Shown(NamedTuple):
     log: bool = False
 
 
+def scale_of(task: Task) -> tuple[float, int, str]:
+    """Return scale, digits and unit of churn: % of predictions, or standard deviations of the target."""
+    return (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
+
+
 def shown(task: Task) -> list[Shown]:
     """Return the properties of a task, ERM's own accuracy last: it takes a training."""
-    share, digits, unit = (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
+    share, digits, unit = scale_of(task)
     quality = "ERM accuracy" if task == "classification" else "ERM MAE"
     return [
         Shown("rows", "Training rows", digits=0, log=True),
@@ -45,11 +50,6 @@ def shown(task: Task) -> list[Shown]:
         Shown("knn_churn", f"k-NN churn ({unit})", share, digits),
         Shown("quality", f"{quality} ({unit})", share, digits),
     ]
-
-
-def scale_of(task: Task) -> tuple[float, int, str]:
-    """Return scale, digits and unit of churn: % of predictions, or standard deviations of the target."""
-    return (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
 
 
 def correlation(families: list[Point], name: str, title: str) -> Estimate:
