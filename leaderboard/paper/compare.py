@@ -5,6 +5,7 @@ low, high``, such as the paper's ``published.csv``. Our numbers are from the can
 the paper leaves open about its tables is in ``leaderboard.paper.reasons.MATCHES``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from benchmark.measure.intervals import Estimate
-from leaderboard.paper.mapping import Ours, PaperMapping
+from leaderboard.paper.mapping import Missing, Ours, mapping
 from leaderboard.paper.read import SCALES, Published, read
 from leaderboard.read.results import Results
 
@@ -47,13 +48,15 @@ class Comparison:
 def compare(results: Results, published_csv: Path) -> list[Comparison]:
     """Compare every row of the file with our number. Raises UserError for an invalid file, naming the line."""
     rows = read(published_csv)
-    ours = PaperMapping(results, rows)
-    return [_compared(row, ours.of(row)) for row in rows]
+    find = mapping(results, rows)
+    return [_compared(row, find) for row in rows]
 
 
-def _compared(row: Published, ours: Ours | str) -> Comparison:
-    if isinstance(ours, str):
-        return Comparison(row, None, "not compared", why=ours)
+def _compared(row: Published, find: Callable[[Published], Ours]) -> Comparison:
+    try:
+        ours = find(row)
+    except Missing as reason:
+        return Comparison(row, None, "not compared", why=str(reason))
     verdict = _verdict(row, ours.estimate)
     wider = _verdict(row, ours.wider()) if verdict == "disagrees" and ours.wider else "not compared"
     e, scale = ours.estimate, SCALES[row.unit]

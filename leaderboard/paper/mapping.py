@@ -73,38 +73,34 @@ class Ours:
     wider: Callable[[], Estimate] | None = None
 
 
-class _Missing(Exception):
+class Missing(Exception):
     """The reason why we have no number for a row."""
 
 
-class PaperMapping:
-    """Our numbers for the rows of one file, ``rows``."""
+def mapping(results: Results, rows: Sequence[Published]) -> Callable[[Published], Ours]:
+    """Return what gives our number for each of the ``rows`` of a file. It raises Missing if there is none."""
+    results = with_studies(results)
+    ranked = dict.fromkeys(row.dataset for row in rows if row.table == "main")
+    ranks = cache(lambda split: _ranks(results, ranked, split))
+    triage = cache(lambda dataset, split: _triage(results, dataset, split))
 
-    def __init__(self, results: Results, rows: Sequence[Published]) -> None:
-        self.results = with_studies(results)
-        ranked = dict.fromkeys(row.dataset for row in rows if row.table == "main")
-        self.ranks = cache(lambda split: _ranks(self.results, ranked, split))
-        self.triage = cache(lambda dataset, split: _triage(self.results, dataset, split))
+    def ours(row: Published) -> Ours:
+        if row.table == "friedman":
+            return _item(ranks(row.canonical_seed), (row.metric, row.method))
+        if row.table == CAMPAIGNS:
+            return _campaigns(results, row)
+        if row.method in TUNED:
+            return _tuned(results, row)
+        if row.metric in TRIAGE:
+            return _item(triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])
+        return _ours(results, row)
 
-    def of(self, row: Published) -> Ours | str:
-        """Return our number for a row, or the reason why there is none."""
-        try:
-            if row.table == "friedman":
-                return _item(self.ranks(row.canonical_seed), (row.metric, row.method))
-            if row.table == CAMPAIGNS:
-                return _campaigns(self.results, row)
-            if row.method in TUNED:
-                return _tuned(self.results, row)
-            if row.metric in TRIAGE:
-                return _item(self.triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])
-            return _ours(self.results, row)
-        except _Missing as reason:
-            return str(reason)
+    return ours
 
 
 def _item(numbers: Mapping[K, Ours], key: K) -> Ours:
     if key not in numbers:
-        raise _Missing(f"we compute no number called {key}")
+        raise Missing(f"we compute no number called {key}")
     return numbers[key]
 
 
@@ -114,21 +110,21 @@ def _ours(results: Results, row: Published) -> Ours:
     p = entry.cells[row.canonical_seed].predictions["id"]
     of_classes, of_values = (find(SAME.get(row.metric, row.metric), task) for task in TASKS)
     if p.task == "regression" and (constant or row.metric == "positive_fraction" or (of_classes and not of_values)):
-        raise _Missing(
+        raise Missing(
             f"{MAJORITY if constant else row.metric} applies to classification only; {row.dataset} is a regression"
         )
     if p.task == "classification" and of_values and not of_classes:
-        raise _Missing(f"{row.metric} applies to regression only; {row.dataset} is a classification")
+        raise Missing(f"{row.metric} applies to regression only; {row.dataset} is a classification")
     if constant or row.metric in COUNTS:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))
     measure = of_classes if p.task == "classification" else of_values
     if measure is None:
-        raise _Missing(f"we compute no measure called {row.metric}")
+        raise Missing(f"we compute no measure called {row.metric}")
     versus = row.metric.endswith("_vs_erm")
     splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
     if not splits:
-        raise _Missing(f"ERM has not been run on {row.dataset}, split {row.canonical_seed}")
+        raise Missing(f"ERM has not been run on {row.dataset}, split {row.canonical_seed}")
     wider = partial(of_measure, measure, splits, "both") if measure.of_examples else None
     return Ours(of_measure(measure, splits), wider)
 
@@ -141,20 +137,20 @@ def _tuned(results: Results, row: Published) -> Ours:
     where = f"{row.dataset}, split {split}"
     record = next((r for r in results.records if r.study == BayesLambda.name and r.key.startswith(f"{where},")), None)  # type: ignore[attr-defined]
     if record is None:
-        raise _Missing(f"λ has not been tuned on {where}")
+        raise Missing(f"λ has not been tuned on {where}")
     best, lam = tuned(record.content)
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
     if row.metric not in OF_TUNED:
-        raise _Missing(f"we compute no measure called {row.metric}")
+        raise Missing(f"we compute no measure called {row.metric}")
     dataset, other = _find(results, row.dataset, TUNED[row.method], split)
     twins = [e.cells[split] for e in dataset.entries if e.method == "twin" and split in e.cells]
     cell = next((c for c in twins if c.key.params == {"lam": lam, "members": 2}), None)
     if cell is None:
-        raise _Missing(f"the twin at λ = {lam:g} has not been run on {where}")
+        raise Missing(f"the twin at λ = {lam:g} has not been run on {where}")
     measure, evalset = OF_TUNED[row.metric]
     if evalset not in cell.predictions:
-        raise _Missing(f"{row.dataset} has no {evalset.upper()} test")
+        raise Missing(f"{row.dataset} has no {evalset.upper()} test")
     pairs = matched([(cell, other.cells[split])], evalset)
     return Ours(of_measure(measure, pairs), partial(of_measure, measure, pairs, "both"))
 
@@ -164,38 +160,38 @@ def _campaigns(results: Results, row: Published) -> Ours:
     from benchmark.studies.bo_loop import BOLoop, outcomes
 
     if row.method not in METHODS:
-        raise _Missing(f"no method of ours is called {row.method}")
+        raise Missing(f"no method of ours is called {row.method}")
     name, params = METHODS[row.method]
     method = make_method(":".join([name, *(f"{key}={value}" for key, value in params.items())]), "regression")
     key = BOLoop().key(row.dataset, row.canonical_seed, method)
     record = next((r for r in results.records if r.study == BOLoop.name and r.key == key), None)  # type: ignore[attr-defined]
     if record is None:
-        raise _Missing(f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}")
+        raise Missing(f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}")
     sampled = outcomes(record.content)
     if row.metric not in sampled:
-        raise _Missing(f"we compute no measure called {row.metric}")
+        raise Missing(f"we compute no measure called {row.metric}")
     return Ours(estimate(sampled[row.metric]))
 
 
 def _find(results: Results, name: str, method: str, split: int) -> tuple[Dataset, Entry]:
-    """Return the dataset and the entry, reduced to its cell of that split. Raises _Missing with the reason."""
+    """Return the dataset and the entry, reduced to its cell of that split. Raises Missing with the reason."""
     if method not in METHODS:
-        raise _Missing(f"no method of ours is called {method}")
+        raise Missing(f"no method of ours is called {method}")
     name = re.sub(r"@(\d+)$", r"@train=\1", name)
     dataset = results.dataset(name)
     if dataset is None:
-        raise _Missing(f"{name} has not been run")
+        raise Missing(f"{name} has not been run")
     for entry in dataset.entries:
         key = next(iter(entry.cells.values())).key
         if (key.pipeline, dict(key.params)) == METHODS[method] and split in entry.cells:
             return dataset, replace(entry, cells={split: entry.cells[split]})
-    raise _Missing(f"{method} has not been run on {name}, split {split}")
+    raise Missing(f"{method} has not been run on {name}, split {split}")
 
 
 def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours]:
     p = _find(results, dataset, "erm", split)[1].cells[split].predictions["id"]
     if p.task == "regression":
-        raise _Missing(f"triage applies to classification only; {dataset} is a regression")
+        raise Missing(f"triage applies to classification only; {dataset} is a regression")
     return {key: Ours(estimate) for key, estimate in estimates([p]).items()}
 
 
@@ -205,7 +201,7 @@ def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tupl
     Each dataset counts, as in the paper, though two of them are one family.
     """
     if not names:
-        raise _Missing("the file has no rows of the table main, which name the datasets to rank over")
+        raise Missing("the file has no rows of the table main, which name the datasets to rank over")
     missing, churns = [], list[list[list[np.ndarray]]]()
     for name in names:
         churns.append([])
@@ -213,10 +209,10 @@ def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tupl
             try:
                 cell = _find(results, name, method, split)[1].cells[split]
                 churns[-1].append([CHURN.of_runs(cell.predictions["id"])])
-            except _Missing as reason:
+            except Missing as reason:
                 missing.append(reason)
     if missing:
-        raise _Missing(f"{len(missing)} of {len(names) * len(RANKED)} cells are missing: {missing[0]}")
+        raise Missing(f"{len(missing)} of {len(names) * len(RANKED)} cells are missing: {missing[0]}")
     values = np.array([[leave_one_out(by_run)[0] for (by_run,) in row] for row in churns])
     ranking = friedman(values, RANKED, list(names))
     ranks = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns), strict=True)}

@@ -12,7 +12,7 @@ from benchmark.errors import UserError
 from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
 from leaderboard import site
-from leaderboard.paper.mapping import PaperMapping
+from leaderboard.paper.mapping import mapping
 from leaderboard.paper.read import Published
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
@@ -89,7 +89,7 @@ def test_a_name_means_the_method_with_the_datasets_own_learner_and_features(resu
 
 def test_a_published_number_is_compared_with_the_method_as_it_was_published(results: Results) -> None:
     row = Published("main", "first", "bagging_k5", 99, "churn", "%", 10.0, 9.0, 11.0, 0.1)
-    ours = PaperMapping(results, [row]).of(row)
+    ours = mapping(results, [row])(row)
     assert not isinstance(ours, str)
     (bagging,) = (e for e in results.datasets[0].entries if e.method == "bagging")
     labels = bagging.cells[99].predictions["id"].values.argmax(axis=2)
