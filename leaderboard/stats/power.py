@@ -85,31 +85,31 @@ def components(splits: Sequence[np.ndarray]) -> Components:
     return Components(float(run), float(pair), sum(map(len, splits)), len(splits), splits[0].ndim == 2)
 
 
-def power(variances: Components, delta: float, r: int, level: float = LEVEL) -> float:
+def power(variances: Components, delta: float, r: int) -> float:
     """Return the probability that an interval of ``r`` runs on one split excludes 0, given a true ``delta``."""
     variance, expected = variances.of_mean(r), variances.of_jackknife(r)
     if variance == 0:
         return float(delta != 0)
     # The noncentral t, integrated over the jackknife's error: scipy's implementation has gaps (nan).
     error = np.sqrt(chdtri(r - 1, 1 - NODES) / (r - 1)) * np.sqrt(expected / variance)
-    limit = float(stdtrit(r - 1, 0.5 + level / 2)) * error
+    limit = float(stdtrit(r - 1, 0.5 + LEVEL / 2)) * error
     shift = abs(delta) / np.sqrt(variance)
     return float(WEIGHTS @ (ndtr(shift - limit) + ndtr(-shift - limit)))
 
 
-def needed(variances: Components, delta: float, wanted: float = POWER) -> int | None:
-    """Return the least number of runs, from 3, whose power for ``delta`` is ``wanted``; None if it exceeds ``MOST``."""
+def needed(variances: Components, delta: float) -> int | None:
+    """Return the least number of runs, from 3, whose power for ``delta`` is ``POWER``; None if it exceeds ``MOST``."""
     candidates = range(3, MOST + 1)
-    index = bisect_left(candidates, wanted, key=lambda r: power(variances, delta, r))  # power grows with runs
+    index = bisect_left(candidates, POWER, key=lambda r: power(variances, delta, r))  # power grows with runs
     return candidates[index] if index < len(candidates) else None
 
 
-def resolvable(variances: Components, r: int, wanted: float = POWER) -> float:
-    """Return the least true difference that ``r`` runs detect with power ``wanted``."""
+def resolvable(variances: Components, r: int) -> float:
+    """Return the least true difference that ``r`` runs detect with ``POWER``."""
     scale = float(np.sqrt(variances.of_jackknife(r)))
     if scale == 0:
         return 0.0
     top = 2.0
-    while power(variances, top * scale, r) < wanted:
+    while power(variances, top * scale, r) < POWER:
         top *= 2
-    return float(brentq(lambda x: power(variances, x * scale, r) - wanted, 0, top)) * scale
+    return float(brentq(lambda x: power(variances, x * scale, r) - POWER, 0, top)) * scale

@@ -90,7 +90,6 @@ def test_a_name_means_the_method_with_the_datasets_own_learner_and_features(resu
 def test_a_published_number_is_compared_with_the_method_as_it_was_published(results: Results) -> None:
     row = Published("main", "first", "bagging_k5", 99, "churn", "%", 10.0, 9.0, 11.0, 0.1)
     ours = mapping(results, [row])(row)
-    assert not isinstance(ours, str)
     (bagging,) = (e for e in results.datasets[0].entries if e.method == "bagging")
     labels = bagging.cells[99].predictions["id"].values.argmax(axis=2)
     churn = np.mean([(a != b).mean() for i, a in enumerate(labels) for b in labels[:i]])
