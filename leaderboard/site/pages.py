@@ -414,9 +414,7 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
     columns = {column.key: column for summary in summaries for column in summary.columns}
     parts = Parts._fields[1:] if any(summary.composed for summary in summaries) else ()
     hidden = ("churn", "delta_churn", "delta_accuracy") if parts else ()
-    titles = [
-        (key, each.column.title.partition(" (")[0], each.shown and key not in hidden) for key, each in columns.items()
-    ]
+    titles = [(key, each.title.partition(" (")[0], each.shown and key not in hidden) for key, each in columns.items()]
     return [
         *((name, name.capitalize(), True) for name in parts),
         ("place", "Place", True),

@@ -34,6 +34,10 @@ class Column:
     help: str = ""
     of_cells: Callable[[Sequence[Pair]], Estimate | None] | None = None
     """The mean over splits of a quantity of cells, without an interval."""
+    shown: bool = True
+    """Whether the first page displays it from the start."""
+    relative: bool = False
+    """Whether the first page divides it by ERM's value, as units differ between datasets."""
 
     def value(self, pairs: Sequence[Pair], evalset: str = "id", kind: IntervalKind = "runs") -> Estimate | None:
         """Return the estimate over splits; differences use the splits with both methods, and ERM itself has none."""

@@ -64,43 +64,19 @@ YOURS = "yours"
 """The badge of results that are neither published nor submitted."""
 
 
-@dataclass(frozen=True)
-class SummaryColumn:
-    """A column of the summary: the mean over datasets of a column of their boards.
-
-    ``relative`` divides it by ERM's value, as units differ between datasets; ``shown`` displays it from the start.
-    """
-
-    column: Column
-    shown: bool = True
-    relative: bool = False
-
-    @property
-    def key(self) -> str:
-        """The key of the board's column."""
-        return self.column.key
-
-    def show(self, estimate: Estimate | None) -> Value:
-        """Format the number for the page, marked if its interval excludes zero."""
-        value = self.column.show(estimate)
-        if estimate is None or not (self.column.versus and self.column.better and estimate.excludes_zero):
-            return value
-        return value.but(mark="better" if estimate.value * self.column.better > 0 else "worse")
-
-
-def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
+def summary_columns(task: Task, sampling: Sampling) -> list[Column]:
     """Return each measure against ERM and itself, that of the order first; those in target units in % of ERM's."""
     columns = []
     for measure in sorted(on_boards(task), key=lambda measure: measure is not ORDER[task]):
         if measure.most == np.inf and task == "regression":
             help = f"in % of ERM's {measure.name}"
-            delta = versus(measure, title=f"Δ {measure.name} (%)", scale=100, digits=1, help=help)
-            columns.append(SummaryColumn(delta, measure.front, relative=True))
+            change = {"title": f"Δ {measure.name} (%)", "scale": 100, "digits": 1, "relative": True}
+            columns.append(versus(measure, help=help, shown=measure.front, **change))
         else:
             raw = measure.key == "churn"
-            columns.append(SummaryColumn(versus(measure), measure.front and not raw))
-            columns.append(SummaryColumn(absolute(measure), raw or measure is ORDER[task]))
-    return [*columns, *map(SummaryColumn, of_all_measures(sampling))]
+            columns.append(versus(measure, shown=measure.front and not raw))
+            columns.append(replace(absolute(measure), shown=raw or measure is ORDER[task]))
+    return [*columns, *of_all_measures(sampling)]
 
 
 def spelled_places(place: int, first: int, last: int) -> Value:
@@ -219,9 +195,16 @@ class Summary:
         return GROUP_TITLES[self.group]
 
     @property
-    def columns(self) -> list[SummaryColumn]:
-        """The columns for the task."""
+    def columns(self) -> list[Column]:
+        """The columns for the task: means over datasets of the columns of their boards."""
         return summary_columns(self.task, self.datasets[0].sampling)
+
+    def marked(self, column: Column, estimate: Estimate | None) -> Value:
+        """Format a number of a column, marked if its interval excludes zero."""
+        value = column.show(estimate)
+        if estimate is None or not (column.versus and column.better and estimate.excludes_zero):
+            return value
+        return value.but(mark="better" if estimate.value * column.better > 0 else "worse")
 
     def shown_rank(self, row: SummaryRow) -> Value:
         """Format the mean rank of a row."""
@@ -236,7 +219,7 @@ class Summary:
 
     def tests(self) -> int:
         """Return how many differences from ERM have an interval."""
-        columns = [column.key for column in self.columns if column.column.versus]
+        columns = [column.key for column in self.columns if column.versus]
         estimates = [row.estimates.get(key) for row in self.rows for key in columns]
         return sum(estimate is not None and not np.isnan(estimate.low) for estimate in estimates)
 
@@ -497,7 +480,7 @@ def _badge(cells: Sequence[Cell]) -> str:
 
 
 def _mean(
-    column: SummaryColumn, rows: Sequence[tuple[Dataset, BoardRow]], boards: Boards, kind: IntervalKind
+    column: Column, rows: Sequence[tuple[Dataset, BoardRow]], boards: Boards, kind: IntervalKind
 ) -> Estimate | None:
     """Return the mean over families; None if a dataset has no value. A cost has no interval."""
     each = [_one(column, dataset, row, boards) for dataset, row in rows]
@@ -505,15 +488,14 @@ def _mean(
     if len(known) < len(each):
         return None
     mean = mean_of([dataset for dataset, _ in rows], known, kind)
-    return mean if column.column.measure else mean.bare()
+    return mean if column.measure else mean.bare()
 
 
-def _one(column: SummaryColumn, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:
+def _one(column: Column, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:
     """Return the estimate of one dataset in the unit of the summary; None without it, or without ERM's."""
     estimate, unit = row.estimates.get(column.key), 1.0
-    if estimate is not None and column.relative and column.column.measure is not None:
-        key = column.column.measure.key
-        erm = boards[dataset.name][dataset.reference.title].estimates[key] if dataset.reference else None
+    if estimate is not None and column.relative and column.measure is not None:
+        erm = boards[dataset.name][dataset.reference.title].estimates[column.measure.key] if dataset.reference else None
         if erm is None:
             return None
         unit = erm.value

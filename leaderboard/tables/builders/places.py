@@ -30,9 +30,9 @@ def places(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     columns = [column for key in COLUMNS for column in summary.columns if column.key == key]
     rows: list[tuple[TableCell, ...]] = []
     for row in (row for row in summary.rows if row.estimates):
-        values = [column.show(row.estimates.get(column.key)).but(mark="") for column in columns]
+        values = [column.show(row.estimates.get(column.key)) for column in columns]
         rows.append((row.title, row.shown_place, *values, "; ".join(row.remarks)))
-    header = ("Method", "Place", *(column.column.title for column in columns), "Remarks")
+    header = ("Method", "Place", *(column.title for column in columns), "Remarks")
     over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
     lacking = [row.title for row in summary.rows if not row.estimates]
     absent = f"Without results on all of these datasets: {', '.join(lacking)}." if lacking else ""
