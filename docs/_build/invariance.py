@@ -16,7 +16,7 @@ from benchmark.measure.ranking import log_odds
 from benchmark.types import Predictions
 from leaderboard.read.published import PUBLISHED, gather
 from leaderboard.read.results import Dataset, unit_weights
-from leaderboard.tables.summary import first
+from leaderboard.tables.summary import summary_of
 
 CUTS = (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
 NOISE = (0.0, 0.25, 0.5, 0.75)
@@ -83,7 +83,7 @@ def rarer(dataset: Dataset) -> float:
 
 def blocks() -> list[Dataset]:
     """Return the datasets of the first page that have the three methods."""
-    summary = first(gather(PUBLISHED).front)
+    summary = summary_of(gather(PUBLISHED).front, "classification")
     assert summary is not None
     return [dataset for dataset in summary.datasets if all(dataset.entry(title) for title in METHODS)]
 

@@ -23,7 +23,7 @@ from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.builders.factors import grid
-from leaderboard.tables.summary import first
+from leaderboard.tables.summary import summary_of
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 DRAWN: TypeAdapter[Figure | None] = TypeAdapter(Figure | None)
@@ -130,7 +130,7 @@ def of_results(
             yield of_classes(heat_map, (contrasts[dataset.name],))
     if headline := [board_of[d.name] for d in results.headline()]:
         yield of_classes(forest, (headline, method_styles, compared))
-    if summary := first(results):
+    if summary := summary_of(results, "classification"):
         on_boards = [board_of[dataset.name] for dataset in summary.datasets]
         yield of_classes(pareto.overall, (summary.rows, summary.over, on_boards, method_styles, reference))
         if summary.ranking:

@@ -297,14 +297,9 @@ def learnable(dataset: Dataset) -> bool:
     return bool(cells) and float(np.mean([AUROC.mean(cell.predictions["id"]) for cell in cells])) >= LEARNABLE
 
 
-def first(results: Results, kind: IntervalKind = "runs") -> Summary | None:
-    """Return the summary that the first page shows first, of the widest set of classification datasets."""
-    return next((summary for summary in summaries(results, kind) if summary.task == "classification"), None)
-
-
-def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
-    """Return the summary of the headline classification datasets, if there are any."""
-    return next((summary for summary in summaries(results, kind) if summary.key == "classification/headline"), None)
+def summary_of(results: Results, task: Task, group: str = "", kind: IntervalKind = "runs") -> Summary | None:
+    """Return the summary of a task and ``group``, by default of the widest, which the first page shows first."""
+    return next((s for s in summaries(results, kind) if s.task == task and group in ("", s.group)), None)
 
 
 def complete_block(datasets: Sequence[Dataset], power: int = 2) -> tuple[list[Dataset], list[str]]:

@@ -13,7 +13,7 @@ from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableCell, explained, name, with_reference
 from leaderboard.tables.order import RULE, order, over_splits, resolution, resolution_elsewhere
-from leaderboard.tables.summary import Summary, headline, spelled_places, summaries
+from leaderboard.tables.summary import Summary, spelled_places, summary_of
 from leaderboard.tables.table import MISSING, Value, spelled
 
 COLUMNS = (
@@ -24,7 +24,7 @@ COLUMNS = (
 
 def places(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return the order of the first page, with what low churn costs."""
-    summary = next((one for one in summaries(results, kind) if one.task == task), None)
+    summary = summary_of(results, task, kind=kind)
     if summary is None or not summary.placed:
         return None
     columns = [column for key in COLUMNS for column in summary.columns if column.key == key]
@@ -60,7 +60,7 @@ def stable(summary: Summary) -> str:
 
 def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per method in the order of the first page: its mean matched churn on each split that all have."""
-    summary = headline(results, kind)
+    summary = summary_of(results, "classification", "headline", kind)
     ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
     if summary is None or not ranked:
         return None
@@ -78,7 +78,7 @@ def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
 
 def ranks(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each method that ran on all headline datasets, by mean rank of its churn."""
-    summary = headline(results, kind)
+    summary = summary_of(results, "classification", "headline", kind)
     if summary is None or (ranking := summary.ranking) is None:
         return None
     rows = [
@@ -108,7 +108,7 @@ def _power(p: float) -> str:
 
 def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return the methods with a mean rank, in the order of the first page."""
-    summary = next((known for known in summaries(results, kind) if known.key == f"{task}/wide"), None)
+    summary = summary_of(results, task, "wide", kind)
     if summary is None or len(summary.placed) < 2:
         return None
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]

@@ -27,7 +27,7 @@ from leaderboard.tables.order import (
     resolution_elsewhere,
     stability,
 )
-from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
+from leaderboard.tables.summary import YOURS, Summary, SummaryRow, summaries, summary_of
 
 N = 120
 
@@ -72,7 +72,7 @@ def cells(make_cell) -> list[Cell]:
 
 
 def on_front(cells: list[Cell]) -> Summary:
-    return headline(collect(cells))
+    return summary_of(collect(cells), "classification", "headline")
 
 
 def row_of(summary: Summary, title: str) -> SummaryRow:
