@@ -98,17 +98,15 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
         parts += [f"## {table.title}", *_shown(table)]
     if reports := studies.rendered(results)[0]:
         parts += ["## Studies", "The main finding of each; its page has the others, with tables and figures."]
-        parts.append("\n".join(f"- *{plain(s.title)}* (`studies/{s.slug}.html`): {_brief(s)}" for s in reports))
+        briefs = [plain(" ".join(in_brief(study.report.answer)[0])) for study in reports]
+        lines = [f"- *{plain(s.title)}* (`studies/{s.slug}.html`): {b}" for s, b in zip(reports, briefs, strict=True)]
+        parts.append("\n".join(lines))
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
 
 
 def _shown(table: Table) -> list[str]:
     notes = ["\n".join(f"- {plain(note)}" for note in table.notes)] if table.notes else []
     return [table.caption, to_markdown(table), *notes]
-
-
-def _brief(study: studies.Rendered) -> str:
-    return plain(" ".join(in_brief(study.report.answer)[0]))
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -32,12 +32,9 @@ def test_a_number_that_several_tables_list_counts_once_and_those_with_an_interva
         compared("main", "gone", "churn", None, "not compared"),
         compared("seeds", "gone", "churn", None, "not compared"),
     ]
-    assert markdown(found).startswith(
-        "2 of 3 decided values agree (67 %); 1 disagree. For 1 more, our interval is too wide to tell: the allowance "
-        "is at least as large as the published value. 1 of 5 published values were not compared. Of the decided "
-        "values, 2 have an interval to be judged by and 1 must be equal. A value listed in several tables counts once: "
-        "2 repetitions are not counted."
-    )
+    first = markdown(found).splitlines()[0]
+    assert first.startswith("2 of 3 decided values agree (67 %); 1 disagree. For 1 more, our interval is too wide")
+    assert re.findall(r"\d+", first)[4:] == ["1", "1", "5", "2", "1", "2"], "of 5, 2 have an interval; 2 repetitions"
     rounded = replace(found[1], verdict="disagrees")
     assert markdown([found[0], rounded]).startswith("0 of 1 decided values agree (0 %); 1 disagree")
     assert "| main  | churn (pp)   |      1 |         1 |           1 |            1 |" in markdown(found)
@@ -59,11 +56,8 @@ def test_every_disagreement_has_a_reason_or_is_called_unexplained():
     assert given == ["ties", "start", "unexplained", "unexplained", "unexplained"]
     for name in ("ties (1): ", "start (1): "):
         assert f"- {name}" in report
-    assert (
-        "- unexplained (3): no cause was found. They are 2 different numbers, 20 % of the 10 that an interval decides, "
-        "where one in twenty true replications would disagree. With the interval over retrainings and test examples, "
-        "1 of them no longer disagree." in report
-    )
+    (unexplained,) = re.findall(r"^- unexplained .*", report, re.M)
+    assert re.findall(r"\d+", unexplained) == ["3", "2", "20", "10", "1"]
 
 
 def test_each_reason_explains_a_disagreement_of_the_results_of_0_1_0():

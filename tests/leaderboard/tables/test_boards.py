@@ -129,7 +129,7 @@ def test_a_regression_that_buys_low_churn_with_errors_is_marked_and_never_best()
     assert board.rows[0].method == "shuffled", "it never changes"
     assert board.rows[-1].method == "constant", "its 1 − ICC is undefined"
     table = to_table(board)
-    best = [row[0] for row in table.rows for value in row if mark(value) == "best"]
+    best = [row[0] for row in table.rows for value in row[1:] if value.mark == "best"]
     assert set(best) == {"CALM"}
     assert any("regression" in note for note in table.notes if note.startswith("†"))
     assert any("best constant" in note for note in table.notes if note.startswith("Collapsed"))
@@ -157,17 +157,16 @@ def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
     assert table.header[:3] == ("Method", "Matched churn (%)", "Δ matched churn (pp)")
     assert [row[0] for row in table.rows] == ["WRONG †", "CALM", "ERM", "CONSTANT † collapsed"]
     best = [
-        (row[0], name) for row in table.rows for name, v in zip(table.header, row, strict=True) if mark(v) == "best"
+        (row[0], name)
+        for row in table.rows
+        for name, value in zip(table.header[1:], row[1:], strict=True)
+        if value.mark == "best"
     ]
     titles = {"Matched churn (%)", "Accuracy", "Churn (%)", "Sym-KL (nats)", "Brier score"}
     assert {(method, title) for method, title in best if title in titles} == {("CALM", title) for title in titles}
     assert "Predicted positive (%)" not in {title for _, title in best}, "neither more nor less is better"
     assert any(note.startswith("† Accuracy more than 5 pp below ERM's") for note in table.notes)
     assert (table.datasets, table.key, table.kind) == (("made_up",), "made_up-id", "runs")
-
-
-def mark(value: object) -> str:
-    return value.mark if isinstance(value, Value) else ""
 
 
 def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:

@@ -27,10 +27,6 @@ def finished(name: str, **settings: object) -> Record:
     return Record(name, REPORT, "code", {"settings": {**asdict(make_study(name, {})), **settings}})
 
 
-def of_study(cell: Cell) -> Cell:
-    return cell.with_facts(study="lambda-rule")
-
-
 def retrained(
     make_cell: MakeCell,
     dataset: str,
@@ -186,7 +182,8 @@ def test_cells_with_further_seeds_are_cut_to_the_requested_ones(make_cell) -> No
 
 def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> None:
     newer = retrained(make_cell, "dili", "erm", 0.3)
-    older = of_study(replace(retrained(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older")))
+    older = replace(retrained(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older"))
+    older = older.with_facts(study="lambda-rule")
     assert collect([newer, older]).of_studies == ()
     assert collect([older, newer]).of_studies == (older,)
     fewer = replace(newer.only([1, 2]), facts=newer.facts)
