@@ -68,7 +68,7 @@ def _shown(board: Board) -> Board:
 
     def bare(row: BoardRow) -> BoardRow:
         estimates = {key: row.estimates[key] for key in SHOWN if key in row.estimates}
-        return replace(row, estimates=estimates, differs=(), commands=())
+        return replace(row, estimates=estimates, differs=())
 
     return replace(board, rows=tuple(map(bare, board.rows)), notes=())
 

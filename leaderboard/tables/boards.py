@@ -56,7 +56,6 @@ class BoardRow:
     marks: tuple[str, ...]
     differs: tuple[str, ...]
     """Differences from ERM in more than the method."""
-    commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,6 @@ def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column]
         estimates={column.key: column.value(pairs, evalset, kind) for column in columns},
         marks=marks(pairs, evalset),
         differs=differences(pairs),
-        commands=tuple(cell.facts.command for cell in entry.cells.values()),
     )
 
 

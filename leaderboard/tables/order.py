@@ -287,14 +287,14 @@ class Rehearsal(NamedTuple):
     tested: float
 
 
-def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray, draws: int = 200) -> Rehearsal | None:
-    """Choose the order of ``stability`` on random two thirds of the families, and test it on the others.
+def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray) -> Rehearsal | None:
+    """Choose the order of ``stability`` on random two thirds of the families, and test it on the others, 200 times.
 
     Returns None if only one method has a place, wherever the order is chosen.
     """
     values, changes = of_units(block, values, changes)
     n = len(values)
-    chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (draws, 1)), axis=1)
+    chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (200, 1)), axis=1)
     before = ordered(values, changes, chosen.astype(float), block[0].task)
     after = np.where(np.isinf(before), np.inf, ~chosen @ values / (~chosen).sum(axis=1, keepdims=True))
     pairs = before.argsort(axis=1, kind="stable")[:, :2]

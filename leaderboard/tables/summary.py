@@ -14,7 +14,7 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.pipelines import BETWEEN, Parts, parts_of
-from leaderboard.read.results import Dataset, Results, slug, units
+from leaderboard.read.results import Dataset, Results, units
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
@@ -123,11 +123,6 @@ class SummaryRow:
         if self.place is None:
             return Value(MISSING)
         return spelled_places(self.place, *(self.places or (self.place, self.place)))
-
-    @property
-    def slug(self) -> str:
-        """The name of the method's page."""
-        return slug(self.title)
 
     @property
     def remarks(self) -> tuple[str, ...]:
