@@ -38,12 +38,9 @@ def example_flips(p: Predictions) -> np.ndarray:
 
     Time and memory grow with R·T.
     """
-    r = len(p.seeds)
-    if r < 2:
-        return np.full(len(p.ids), np.nan)
-    classes = predicted_class(p.values)
+    r, classes = len(p.seeds), predicted_class(p.values)
     same = sum(np.square((classes == c).sum(axis=0, dtype=np.int64)) for c in range(p.values.shape[2]))
-    return np.asarray((r * r - same) / (r * (r - 1)))
+    return np.asarray((r * r - same) / (r * (r - 1) or np.nan))
 
 
 def sym_kl(p: Predictions) -> np.ndarray:
@@ -56,13 +53,10 @@ def sym_kl(p: Predictions) -> np.ndarray:
 
 def example_sym_kl(p: Predictions) -> np.ndarray:
     """Return the mean over pairs of each example's ½(KL(p‖q) + KL(q‖p)) in nats, (T,); nan for a single run."""
-    r = len(p.seeds)
-    if r < 2:
-        return np.full(len(p.ids), np.nan)
-    q = clipped(p.values)
+    r, q = len(p.seeds), clipped(p.values)
     log = np.log(q)
     both = r * (q * log).sum(axis=0) - q.sum(axis=0) * log.sum(axis=0)  # Σ over pairs of (p − q)(log p − log q)
-    return np.asarray(both.sum(axis=-1) / (r * (r - 1)))
+    return np.asarray(both.sum(axis=-1) / (r * (r - 1) or np.nan))
 
 
 ACCURACY = Measure("accuracy", "accuracy", "classification", +1, each=right, most=1, delta=PP, front=True)
@@ -322,11 +316,9 @@ def difference(p: Predictions) -> np.ndarray:
 def example_difference(p: Predictions) -> np.ndarray:
     """Return the mean over pairs of each example's |f − f'|, (T,); nan for a single run."""
     r = len(p.seeds)
-    if r < 2:
-        return np.full(len(p.ids), np.nan)
     ordered = np.sort(p.values[..., 0].astype(np.float64), axis=0)
     above = 2 * np.arange(r) - (r - 1)  # times that each is the larger of a pair, less times that it is the smaller
-    return np.asarray(above @ ordered / (r * (r - 1) / 2))
+    return np.asarray(above @ ordered / (r * (r - 1) / 2 or np.nan))
 
 
 MAE = Measure("mae", "MAE", "regression", -1, each=error, front=True)

@@ -4,11 +4,10 @@ A score is computed from some runs and judged by the flips among the others, if 
 seen, it would look better than it is. The paper scores and counts flips on the same runs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from operator import attrgetter
 
 import numpy as np
 
@@ -91,19 +90,9 @@ def by_mean_entropy(p: Predictions) -> list[Gain]:
     return [gain(entropy(p).mean(axis=0), _churn(_votes(p).sum(axis=0)))]
 
 
-def average(curves: Sequence[Gain], number: Callable[[Gain], float]) -> float:
-    """Return the mean over ``curves`` of a number of each; nan without flips."""
-    return float(np.mean([number(curve) for curve in curves]))
-
-
-def recall_curve(curves: Sequence[Gain], shares: np.ndarray) -> np.ndarray:
-    """Return the mean over ``curves`` of the share of flips captured at each of ``shares``."""
-    return np.asarray(np.mean([curve.recall(shares) for curve in curves], axis=0))
-
-
-def decile(curve: Gain) -> float:
-    """Return the share of all flips among the first tenth of examples."""
-    return float(curve.recall(DECILE))
+def mean_recall(curves: Sequence[Gain], share: float | np.ndarray) -> np.ndarray:
+    """Return the mean over ``curves`` of the share of flips captured at each ``share``; nan without flips."""
+    return np.asarray(np.mean([curve.recall(share) for curve in curves], axis=0))
 
 
 def measured(p: Predictions) -> dict[str, float]:
@@ -117,11 +106,11 @@ def measured(p: Predictions) -> dict[str, float]:
         "churn, seen": by_churn(p, len(p.seeds)),
         "entropy, seen": by_mean_entropy(p),
     }
-    summaries: dict[str, Callable[[Gain], float]] = {"recall": decile, "area": attrgetter("area")}
-    numbers = {f"{name} of {score}": average(c, n) for name, n in summaries.items() for score, c in curves.items()}
-    return numbers | {
-        f"{name}, difference": numbers[f"{name} of churn"] - numbers[f"{name} of entropy"] for name in summaries
-    }
+    numbers = {f"recall of {score}": float(mean_recall(c, DECILE)) for score, c in curves.items()}
+    numbers |= {f"area of {score}": float(np.mean([curve.area for curve in c])) for score, c in curves.items()}
+    for name in ("recall", "area"):
+        numbers[f"{name}, difference"] = numbers[f"{name} of churn"] - numbers[f"{name} of entropy"]
+    return numbers
 
 
 def _votes(p: Predictions) -> np.ndarray:

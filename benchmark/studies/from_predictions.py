@@ -97,8 +97,7 @@ class TopK(FromPredictions):
 
 def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.Gain]], share: float) -> str:
     """Return the part of all flips among the first ``share`` of examples: mean over splits."""
-    recalls = [triage.average(curves(c.predictions["id"]), lambda curve: float(curve.recall(share))) for c in cells]
-    return percent(float(np.mean(recalls)), 1)
+    return percent(float(np.mean([triage.mean_recall(curves(c.predictions["id"]), share) for c in cells])), 1)
 
 
 @study("triage", title="Triage by one extra retraining")

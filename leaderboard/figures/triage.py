@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
+from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, mean_recall
 from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
@@ -49,8 +49,8 @@ def curves(dataset: Dataset) -> Curves | None:
     if fewest < 2:
         return None
     counts = [k for k in RUNS if k <= fewest]
-    churn = {k: np.mean([recall_curve(by_churn(p, k), SHARES) for p in tests], axis=0) for k in counts}
-    entropy = np.mean([recall_curve(by_entropy(p), SHARES) for p in tests], axis=0)
+    churn = {k: np.mean([mean_recall(by_churn(p, k), SHARES) for p in tests], axis=0) for k in counts}
+    entropy = np.mean([mean_recall(by_entropy(p), SHARES) for p in tests], axis=0)
     if any(np.isnan(curve).any() for curve in (*churn.values(), entropy)):
         return None
     return Curves(dataset.title, churn, frozenset(k for k in counts if k > fewest - 2), entropy)

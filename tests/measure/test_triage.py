@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.measure.basics import entropy
 from benchmark.measure.catalogue import example_flips
-from benchmark.measure.triage import SUBSETS, average, by_churn, by_entropy, by_mean_entropy, decile, gain
+from benchmark.measure.triage import DECILE, SUBSETS, by_churn, by_entropy, by_mean_entropy, gain, mean_recall
 
 
 def test_the_curve_counts_flips_in_the_order_of_the_score():
@@ -35,12 +35,12 @@ def test_equal_scores_count_as_the_mean_over_their_orders():
 def test_an_uninformative_score_finds_flips_in_proportion():
     flips = np.random.default_rng(1).random(50)
     curve = gain(np.zeros(50), flips)
-    assert decile(curve) == pytest.approx(0.1)
+    assert curve.recall(DECILE) == pytest.approx(0.1)
     assert curve.area == pytest.approx(flips.mean())
 
 
 def test_without_flips_the_recall_is_nan():
-    assert np.isnan(decile(gain(np.arange(5.0), np.zeros(5))))
+    assert np.isnan(gain(np.arange(5.0), np.zeros(5)).recall(DECILE))
 
 
 def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
@@ -48,14 +48,14 @@ def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
     expected = []
     for chosen in combinations(range(6), 2):
         others = [run for run in range(6) if run not in chosen]
-        expected.append(decile(gain(example_flips(p.only(list(chosen))), example_flips(p.only(others)))))
-    assert average(by_churn(p, 2), decile) == pytest.approx(np.mean(expected))
+        expected.append(gain(example_flips(p.only(list(chosen))), example_flips(p.only(others))).recall(DECILE))
+    assert mean_recall(by_churn(p, 2), DECILE) == pytest.approx(np.mean(expected))
 
 
 def test_the_churn_of_all_runs_is_judged_by_the_same_runs(predictions):
     p = predictions(6)
     (curve,) = by_churn(p, 6)
-    assert decile(curve) == pytest.approx(decile(gain(example_flips(p), example_flips(p))))
+    assert curve.captured == pytest.approx(gain(example_flips(p), example_flips(p)).captured)
     (five, *_) = by_churn(p, 5)  # one run is left, which has no pair
     assert five.rate == pytest.approx(example_flips(p).mean())
 
@@ -63,10 +63,10 @@ def test_the_churn_of_all_runs_is_judged_by_the_same_runs(predictions):
 def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predictions):
     p = predictions(5)
     others = [[run for run in range(5) if run != one] for one in range(5)]
-    expected = [decile(gain(entropy(p)[one], example_flips(p.only(rest)))) for one, rest in enumerate(others)]
-    assert [decile(curve) for curve in by_entropy(p)] == pytest.approx(expected)
+    expected = [gain(entropy(p)[one], example_flips(p.only(rest))).captured for one, rest in enumerate(others)]
+    np.testing.assert_allclose([curve.captured for curve in by_entropy(p)], expected)
     (mean,) = by_mean_entropy(p)
-    assert decile(mean) == pytest.approx(decile(gain(entropy(p).mean(axis=0), example_flips(p))))
+    assert mean.captured == pytest.approx(gain(entropy(p).mean(axis=0), example_flips(p)).captured)
 
 
 def test_sets_of_many_runs_are_sampled_reproducibly(predictions):
