@@ -7,16 +7,14 @@ between the two.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
-from benchmark.study.context import Context, GridStudy, classifications, retrainings, study
+from benchmark.study.context import Cells, Context, GridStudy, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
 from benchmark.study.text import mean, over, points
 
-Grid = Mapping[tuple[str, str], Sequence[Cell]]
 HEADS = ["Under paper", "At equal information", "From seeing more"]
 
 
@@ -29,8 +27,8 @@ class Access(GridStudy):
 
     def report(self, context: Context) -> Report:
         datasets = classifications(expand(self.dataset))
-        splits, runs, methods = parse_splits(self.canonical_seed), retrainings(self.seeds), self.methods.split()
-        paper, nested = (context.cells(["erm", *methods], datasets, splits, runs, s) for s in ("paper", "nested"))
+        methods = self.methods.split()
+        paper, nested = (self.cells(context, ["erm", *methods], datasets, s) for s in ("paper", "nested"))
         families = {load_spec(d).family or d: d for d in reversed(datasets)}
         once = [d for d in datasets if d in families.values()]
         rows, answer = list[SheetRow](), []
@@ -39,7 +37,7 @@ class Access(GridStudy):
             title = paper[datasets[0], method][0].title
 
             def gains(names: Sequence[str], method: str = method) -> list[Measured]:
-                def of(grid: Grid, text: str) -> list[Cell]:
+                def of(grid: Cells, text: str) -> list[Cell]:
                     return [cell for d in names for cell in grid[d, text]]
 
                 shared, alone = of(paper, method), of(nested, method)
@@ -57,7 +55,7 @@ class Access(GridStudy):
                 f"{title} changes churn by {points(seen)} under paper and by {points(equal)} at equal information; the "
                 f"rest, {points(seen - equal)}, comes from seeing more of the pool."
             )
-        where = f"ID test, {over(splits)}, change of churn relative to ERM on the same bootstraps"
+        where = f"ID test, {over(self.canonical_seed)}, change of churn relative to ERM on the same bootstraps"
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
         titles = [paper[datasets[0], method][0].title for method in methods]
         names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles])

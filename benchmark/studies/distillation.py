@@ -4,7 +4,7 @@ and ``methods/gradnorm.py``). The paper's rule selects the λ of twin and anchor
 
 from benchmark.data.spec import load_spec
 from benchmark.study.context import Context, GridStudy, classifications, study
-from benchmark.study.report import Axis, Chart, Measured, Point, Report, Sheet, compared, heads_compared
+from benchmark.study.report import Chart, Point, Report, Sheet, axes, both, compared, heads_compared
 from benchmark.study.selection import largest
 from benchmark.study.text import summary
 
@@ -29,7 +29,6 @@ class Distillation(GridStudy):
         caption, heads = f"{where}. Δ is the difference to ERM at equal bootstraps.", heads_compared(spec.task)
         rows = [[cells[0].title, *compared(cells, erm)] for cells in contenders]
         sheet = Sheet("rivals", "Distillation and balanced gradients", caption, ["Method", *heads], rows)
-        points = {cells[0].title: Point(Measured("accuracy", cells), Measured("churn", cells)) for cells in contenders}
-        series = {name: [point] for name, point in points.items()}
-        x, y = Axis("Accuracy (%)", 100), Axis("Churn (%)", 100)
-        return Report(answer, [sheet], [Chart("rivals", "Accuracy and churn", f"{where}.", x, y, series)])
+        series = {cells[0].title: [Point(*both(cells))] for cells in contenders}
+        chart = Chart("rivals", "Accuracy and churn", f"{where}.", *axes(spec.task), series)
+        return Report(answer, [sheet], [chart])

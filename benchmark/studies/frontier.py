@@ -13,9 +13,8 @@ import numpy as np
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.intervals import jackknife
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
-from benchmark.study.context import Cells, Context, GridStudy, retrainings, study
+from benchmark.study.context import Cells, Context, GridStudy, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.selection import loss
 from benchmark.study.text import mean, over
@@ -54,13 +53,13 @@ class Frontier(GridStudy):
     def report(self, context: Context) -> Report:
         datasets = [d for d in expand(self.dataset) if load_spec(d).task == self.task]
         families = {d: load_spec(d).family or d for d in datasets}
-        n, splits = len(set(families.values())), parse_splits(self.canonical_seed)
+        n = len(set(families.values()))
         if n < 2:
             raise UserError(
                 f"dataset={self.dataset}: {n} families of {self.task}s; an interval over families takes two or more"
             )
         methods = list(dict.fromkeys(["erm", *(self.methods or METHODS[self.task]).split()]))
-        cells = context.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
+        cells = self.cells(context, methods, datasets, self.sampling)
         averages = {m: self._by_family(cells, m, families) for m in methods}
         titles = {m: cells[datasets[0], m][0].title for m in methods}
         methods.sort(key=lambda m: float(averages[m].churn.mean()))
@@ -82,7 +81,7 @@ class Frontier(GridStudy):
                 series["Dominated"].append(Point(float(gain.mean()), change, "ERM" if m == "erm" else ""))
             else:
                 series["Not shown to be dominated"].append(Point(Sampled(gain), change, titles[m]))
-        where = f"Mean over {n} families, ID test, {over(splits)}, sampling {self.sampling}"
+        where = f"Mean over {n} families, ID test, {over(self.canonical_seed)}, sampling {self.sampling}"
         caption = (
             f"{where}; intervals are for other families. A method is dominated by another that churns less or is more "
             "accurate, with an interval over families that excludes zero, and is not worse in the other on average; "

@@ -14,14 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmark.data.spec import load_spec
-from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import make_method
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
-from benchmark.study.context import Context, GridStudy, retrainings, study
-from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.study.context import Context, GridStudy, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, both, head
 from benchmark.study.selection import TOLERANCES, loss
-from benchmark.study.text import mean, measure_of, over, percent, summary
+from benchmark.study.text import mean, over, percent, summary
 from benchmark.types import Sampling, Task
 
 
@@ -69,12 +68,12 @@ class Knobs(GridStudy):
     sampling: Sampling = "halves"
 
     def report(self, context: Context) -> Report:
-        spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)
-        quality, churn = QUALITY[spec.task], measure_of("churn", spec.task)
+        spec = load_spec(self.dataset)
+        measures = QUALITY[spec.task], churn(spec.task)
         tolerance = TOLERANCES[spec.task][0]
         knobs = knobs_of(spec.task)
         texts = [knob.text(value) for knob in knobs for value in knob.values]
-        cells = context.cells(["erm", *texts], [self.dataset], splits, retrainings(self.seeds), self.sampling)
+        cells = self.cells(context, ["erm", *texts], [self.dataset], self.sampling)
         erm = cells[self.dataset, "erm"]
         rows: list[SheetRow] = []
         series: dict[str, list[Point]] = {}
@@ -88,8 +87,8 @@ class Knobs(GridStudy):
             known = bool(np.isfinite(equal.values).all())
             at_equal |= {title: float(np.mean(equal.values))} if known else {}
             rows.append([title, *_at(knob, usual, tried), *_at(knob, chosen, tried), equal if known else "–"])
-            series[title] = [Point(*_both(setting), f"{value:g}", value == chosen) for value, setting in tried.items()]
-        series["ERM"] = [Point(*_both(erm))]
+            series[title] = [Point(*both(setting), f"{value:g}", value == chosen) for value, setting in tried.items()]
+        series["ERM"] = [Point(*both(erm))]
         best = min(at_equal, key=at_equal.__getitem__)
         lowest = f"{at_equal[best]:.3f}" if spec.task == "regression" else percent(at_equal[best], 1)
         of_erm = "MAE" if spec.task == "regression" else "accuracy"
@@ -97,35 +96,26 @@ class Knobs(GridStudy):
             f"On {spec.title} ERM has {summary(erm)}. Among settings and mixtures of neighbouring settings with ERM's "
             f"{of_erm} or a better one, the lowest churn is that of {best}: {lowest}."
         )
-        where = f"{spec.title}, {over(splits)}, sampling {self.sampling}, ID test"
+        where = f"{spec.title}, {over(self.canonical_seed)}, sampling {self.sampling}, ID test"
         allowed = f"{tolerance:g} of MAE" if spec.task == "regression" else f"{100 * tolerance:g} pp of accuracy"
         caption = (
             f"{where}. Selected: the calmest setting that costs at most {allowed} relative to ERM. The last column is "
             f"the lowest churn at ERM's {of_erm} or a better one, on the line through a method's settings in their "
             "order."
         )
-        both = [quality, churn]
-        header: list[str | Head] = ["Method", "Default", *map(head, both), "Selected"]
-        header += [Head(f"{measure.title}, selected", measure.scale, measure.digits) for measure in both]
-        header += [Head(f"{churn.title} at ERM's {of_erm}", churn.scale, churn.digits)]
+        header: list[str | Head] = ["Method", "Default", *map(head, measures), "Selected"]
+        header += [Head(f"{measure.title}, selected", measure.scale, measure.digits) for measure in measures]
+        header += [Head(f"{measures[1].title} at ERM's {of_erm}", measures[1].scale, measures[1].digits)]
         sheet = Sheet("selected", "Every method at its default and at its selected setting", caption, header, rows)
-        x, y = (Axis(measure.title, measure.scale) for measure in both)
-        return Report(
-            [answer],
-            [sheet],
-            [Chart("frontier", "Accuracy and churn along each hyperparameter", f"{where}.", x, y, series)],
-        )
-
-
-def _both(cells: Sequence[Cell]) -> tuple[Measured, Measured]:
-    """Return accuracy (or MAE) and churn."""
-    return Measured(QUALITY[cells[0].predictions["id"].task].key, cells), Measured("churn", cells)
+        x, y = (Axis(measure.title, measure.scale) for measure in measures)
+        title = "Accuracy and churn along each hyperparameter"
+        return Report([answer], [sheet], [Chart("frontier", title, f"{where}.", x, y, series)])
 
 
 def _at(knob: Knob, value: float | None, tried: Mapping[float, Sequence[Cell]]) -> SheetRow:
     """Return a setting with its accuracy (or MAE) and churn, as far as they are known."""
     shown = "none" if value is None else f"{knob.name} = {value:g}"
-    return [shown, *_both(tried[value])] if value is not None and value in tried else [shown, "–", "–"]
+    return [shown, *both(tried[value])] if value is not None and value in tried else [shown, "–", "–"]
 
 
 def selected(tried: Mapping[float, Sequence[Cell]], erm: Sequence[Cell], tolerance: float) -> float | None:

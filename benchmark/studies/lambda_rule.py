@@ -6,8 +6,8 @@ from benchmark.data.spec import load_spec
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.study import selection
-from benchmark.study.context import Context, GridStudy, retrainings, study
-from benchmark.study.report import Axis, Chart, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.context import Context, GridStudy, study
+from benchmark.study.report import Chart, Point, Report, Sheet, SheetRow, axes, both, compared, heads_compared
 from benchmark.study.text import over, summary
 from benchmark.types import PAPER, Sampling
 
@@ -25,8 +25,7 @@ class LambdaRule(GridStudy):
     def report(self, context: Context) -> Report:
         spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)
         named = {lam: f"{self.method}:lam={lam:g}" for lam in selection.LAMBDAS[spec.task]}
-        methods, runs = ["erm", "bagging", *named.values()], retrainings(self.seeds)
-        cells = context.cells(methods, [self.dataset], splits, runs, self.sampling)
+        cells = self.cells(context, ["erm", "bagging", *named.values()], [self.dataset], self.sampling)
         others = [cells[self.dataset, text] for text in ("erm", "bagging")]
         swept = {lam: cells[self.dataset, text] for lam, text in named.items()}
         picks = {t: _picks(others[0], swept, t) for t in selection.TOLERANCES[spec.task]}
@@ -36,7 +35,8 @@ class LambdaRule(GridStudy):
             chosen = f"λ = {lam:g}: {summary(swept[lam][i : i + 1])}" if lam else "no λ"
             erm = summary(others[0][i : i + 1])
             answer.append(f"On {spec.title}, split {split}, the rule selects {chosen}. ERM: {erm}.")
-        where = f"{spec.title}, {over(splits)}" + (f", sampling {self.sampling}" if self.sampling != PAPER else "")
+        sampling = f", sampling {self.sampling}" if self.sampling != PAPER else ""
+        where = f"{spec.title}, {over(self.canonical_seed)}{sampling}"
         rows: list[SheetRow] = [[c[0].title, *compared(c, others[0]), ""] for c in others]
         for lam, c in swept.items():
             selected = ", ".join(str(split) for split, pick in zip(splits, picked, strict=True) if pick == lam)
@@ -50,22 +50,11 @@ class LambdaRule(GridStudy):
             ["Tolerance", *(f"Split {split}" for split in splits)],
             [[f"{t:g}", *("none" if lam is None else f"{lam:g}" for lam in lams)] for t, lams in picks.items()],
         )
-        return Report(answer, [sweep, tolerance], [self._pareto(where, others, swept, picked)])
-
-    def _pareto(
-        self, where: str, others: Sequence[Sequence[Cell]], swept: Swept, picked: Sequence[float | None]
-    ) -> Chart:
-        regression = load_spec(self.dataset).task == "regression"
-
-        def point(cells: Sequence[Cell], label: str = "", chosen: bool = False) -> Point:
-            return Point(Measured("mae" if regression else "accuracy", cells), Measured("churn", cells), label, chosen)
-
-        x = Axis("MAE") if regression else Axis("Accuracy (%)", 100)
-        y = Axis("Churn |f − f′|") if regression else Axis("Churn (%)", 100)
-        series = {self.method: [point(cells, f"λ={lam:g}", lam in picked) for lam, cells in swept.items()]}
-        series |= {cells[0].title: [point(cells)] for cells in others}
+        series = {self.method: [Point(*both(c), f"λ={lam:g}", lam in picked) for lam, c in swept.items()]}
+        series |= {c[0].title: [Point(*both(c))] for c in others}
         caption = f"{where}, ID test; large filled points: selected by the rule."
-        return Chart("pareto", "λ between accuracy and churn", caption, x, y, series)
+        chart = Chart("pareto", "λ between accuracy and churn", caption, *axes(spec.task), series)
+        return Report(answer, [sweep, tolerance], [chart])
 
 
 def _picks(erm: Sequence[Cell], swept: Swept, tolerance: float) -> list[float | None]:

@@ -48,7 +48,7 @@ class NScaling(GridStudy):
         cells = [grid[name, "erm"] for name in names]
         rate = Sampled(slope(sizes, cells))
         title = load_spec(self.dataset).title
-        where = f"ERM on {title}, ID test, {over(splits)}"
+        where = f"ERM on {title}, ID test, {over(self.canonical_seed)}"
         rows: list[SheetRow] = [
             [str(size), *(Measured(key, of_size) for key in ("accuracy", "sym_kl", "churn"))]
             for size, of_size in zip(sizes, cells, strict=True)

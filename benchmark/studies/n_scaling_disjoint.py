@@ -107,7 +107,7 @@ class NScalingDisjoint:
                 answer.append(f"{', '.join(who)}: {_sentence(sizes, pool, churn, fit)}")
         where = (
             f"Two models on disjoint random samples of the training pool, ID test, "
-            f"{over(parse_splits(self.canonical_seed))}, {self.halvings} halvings. Intervals leave out one halving at "
+            f"{over(self.canonical_seed)}, {self.halvings} halvings. Intervals leave out one halving at "
             "all sizes; they hold for this training pool and do not cover the variation between pools."
         )
         assumed = (

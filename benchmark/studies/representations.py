@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.intervals import Estimate
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
-from benchmark.study.context import Context, GridStudy, classifications, retrainings, study
-from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Chart, Head, Point, Report, Sheet, SheetRow, axes, both, compared, heads_compared
 from benchmark.study.text import change, in_points, over
 from benchmark.types import Sampling
 
@@ -33,12 +32,12 @@ class Representations(GridStudy):
 
     def report(self, context: Context) -> Report:
         datasets, methods = classifications(expand(self.dataset)), _items(self.methods)
-        tried, splits = _items(self.representations), parse_splits(self.canonical_seed)
+        tried = _items(self.representations)
         if not tried:
             raise UserError("representations: name at least one, as in morgan_counts.4096.2")
         named = {(d, r): f"{d}@features={r}" for d in datasets for r in tried} | {(d, OWN): d for d in datasets}
         classifications([*named.values()])
-        cells = context.cells(methods, [*named.values()], splits, retrainings(self.seeds), self.sampling)
+        cells = self.cells(context, methods, [*named.values()], self.sampling)
         families = {load_spec(d).family: d for d in reversed(datasets)}
         once = [d for d in datasets if d in families.values()]
         mean_of = f"mean of {len(once)} families"
@@ -62,7 +61,7 @@ class Representations(GridStudy):
         scope = mean_of if len(once) > 1 else load_spec(once[0]).title
         answer = [_sentence(titles[m], scope, pairs) for m, pairs in changes.items()]
         answer.append(_total([pair for pairs in changes.values() for pair in pairs.values()]))
-        where = f"ID test, {over(splits)}, sampling {self.sampling}"
+        where = f"ID test, {over(self.canonical_seed)}, sampling {self.sampling}"
         caption = (
             f"{where}. Δ is the difference to the same method on the dataset's own features, on the same samples. "
             "Intervals are not adjusted for the number of comparisons."
@@ -71,16 +70,12 @@ class Representations(GridStudy):
         sheet = Sheet("representations", "Representations, accuracy and churn", caption, header, rows)
         numbered = {OWN: OWN} | {r: str(i) for i, r in enumerate(tried, start=1)}
         series = {
-            titles[m]: [
-                Point(Measured("accuracy", of(once, m, r)), Measured("churn", of(once, m, r)), label, r == OWN)
-                for r, label in numbered.items()
-            ]
-            for m in methods
+            titles[m]: [Point(*both(of(once, m, r)), label, r == OWN) for r, label in numbered.items()] for m in methods
         }
         legend = "; ".join(f"{label}: {_spelled(r)}" for r, label in numbered.items() if r != OWN)
         about = f"{scope[:1].upper()}{scope[1:]}, {where}. Large filled points: the dataset's own features. {legend}."
-        x, y = Axis("Accuracy (%)", 100), Axis("Churn (%)", 100)
-        chart = Chart("representations", "Accuracy and churn by representation", about, x, y, series, joined=False)
+        title = "Accuracy and churn by representation"
+        chart = Chart("representations", title, about, *axes("classification"), series, joined=False)
         return Report(answer, [sheet], [chart])
 
     @staticmethod

@@ -8,8 +8,7 @@ import numpy as np
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.registry import find, settings_of
-from benchmark.settings import parse_splits
-from benchmark.study.context import Context, GridStudy, retrainings, study
+from benchmark.study.context import Context, GridStudy, study
 from benchmark.study.report import Head, Report, Sheet, SheetRow
 from benchmark.study.text import mean
 from benchmark.tuning import grid_of
@@ -35,8 +34,7 @@ class Transfer(GridStudy):
 
     def _answer(self, context: Context, task: Task, datasets: Sequence[str]) -> tuple[str, Sheet]:
         texts, grid = settings_of(self.method, task, self.sampling), grid_of(find(self.method)[0], task)
-        splits = parse_splits(self.canonical_seed)
-        cells = context.cells(texts, datasets, splits, retrainings(self.seeds), self.sampling)
+        cells = self.cells(context, texts, datasets, self.sampling)
         churns, losses = np.empty((2, len(datasets), len(grid)))
         for i, dataset in enumerate(datasets):
             for j, text in enumerate(texts):

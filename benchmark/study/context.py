@@ -93,9 +93,12 @@ class GridStudy:
     canonical_seed: str = "99"
     seeds: str = "10"
 
-    def cells(self, context: Context, methods: Sequence[str], datasets: Sequence[str]) -> Cells:
+    def cells(
+        self, context: Context, methods: Sequence[str], datasets: Sequence[str], sampling: Sampling = PAPER
+    ) -> Cells:
         """Return the cells of ``methods`` on ``datasets``, for all splits and retrainings of the study."""
-        return context.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
+        return context.cells(methods, datasets, splits, seeds, sampling)
 
 
 registered: dict[str, type] = {}

@@ -1,7 +1,7 @@
 """Reports of studies: numbers still to be given intervals, and the tables and charts that show them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -67,6 +67,11 @@ def head(measure: Measure, versus: bool = False) -> Head:
     return Head(measure.title, measure.scale, measure.digits, most=measure.most)
 
 
+def both(cells: Sequence[Cell]) -> tuple[Measured, Measured]:
+    """Return accuracy (or MAE) and churn of ``cells`` on the ID test."""
+    return Measured(QUALITY[cells[0].predictions["id"].task].key, cells), Measured("churn", cells)
+
+
 def heads_compared(task: Task) -> list[Head]:
     """Return the headers of the columns that ``compared`` fills."""
     return [head(measure, versus) for measure in (QUALITY[task], churn(task)) for versus in (False, True)]
@@ -75,8 +80,8 @@ def heads_compared(task: Task) -> list[Head]:
 def compared(cells: Sequence[Cell], reference: Sequence[Cell]) -> SheetRow:
     """Return accuracy (or MAE) and churn of ``cells`` on the ID test, each also as a difference to ``reference``."""
     row: list[str | Number] = []
-    for key in (QUALITY[cells[0].predictions["id"].task].key, "churn"):
-        row += [Measured(key, cells), "–" if cells is reference else Measured(key, cells, reference)]
+    for number in both(cells):
+        row += [number, "–" if cells is reference else replace(number, versus=reference)]
     return row
 
 
@@ -100,6 +105,13 @@ class Axis:
     scale: float = 1
     log: bool = False
     names: Sequence[str] = ()
+
+
+def axes(task: Task) -> tuple[Axis, Axis]:
+    """Return the axes of accuracy (or MAE) and of churn."""
+    if task == "regression":
+        return Axis("MAE"), Axis("Churn |f − f′|")
+    return Axis("Accuracy (%)", 100), Axis("Churn (%)", 100)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from benchmark.measure.catalogue import find
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate
 from benchmark.measure.measure import Measure
+from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 
@@ -67,6 +68,7 @@ def summary(cells: Sequence[Cell]) -> str:
     return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
 
 
-def over(splits: Sequence[int]) -> str:
+def over(canonical_seed: str) -> str:
     """Name the canonical splits that a number is averaged over, for a caption."""
+    splits = parse_splits(canonical_seed)
     return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"
