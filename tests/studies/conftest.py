@@ -1,6 +1,7 @@
 """A context whose cells say what they are told to: accuracy and churn of each are known by construction."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,3 +51,9 @@ class Told:
 @pytest.fixture
 def told() -> type[Told]:
     return Told
+
+
+@pytest.fixture
+def here() -> SimpleNamespace:
+    """A trainer in this process."""
+    return SimpleNamespace(code="0123", map=lambda function, items: [function(*item) for item in items])

@@ -44,28 +44,15 @@ class Made:
     asked: list[str] = field(default_factory=list)
 
     def cells(
-        self,
-        methods: Sequence[str],
-        datasets: Sequence[str],
-        splits: Sequence[int],
-        seeds: Sequence[int],
-        sampling: Sampling = PAPER,
-    ):
+        self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], _: object, sampling=PAPER
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
         self.asked += methods
-        made = [c for m in methods for c in self.made(m, datasets[0], seeds, sampling)]
-        return arrange(made, Grid(methods, datasets, splits, seeds, sampling))
+        return {(d, m): [self.made(m, d, split, sampling) for split in splits] for d in datasets for m in methods}
 
-    def made(self, text: str, dataset: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[Cell]:
-        regression, found = load_spec(dataset).task == "regression", []
-        for (name, split), right in self.right.items():
-            if name == text:
-                wrong = (np.arange(100) >= right)[None, :, None].repeat(len(seeds), axis=0)
-                values = wrong / 1.0 if regression else np.concatenate([1 - wrong, wrong], axis=2)
-                found.append(retrained(values, text, dataset, split, sampling))
-        return found
-
-    def record(self, key: str, dataset: str, canonical_seed: int, make: object) -> Mapping[str, object]:
-        raise AssertionError("the rule keeps nothing but cells")
+    def made(self, text: str, dataset: str = "bace", split: int = 99, sampling: Sampling = PAPER) -> Cell:
+        wrong = np.tile(np.arange(100)[:, None] >= self.right[text, split], (2, 1, 1)).astype(float)
+        regression = load_spec(dataset).task == "regression"
+        return retrained(wrong if regression else np.dstack([1 - wrong, wrong]), text, dataset, split, sampling)
 
 
 def sweep(erm: int, *right: int, split: int = 99) -> dict[tuple[str, int], int]:
@@ -100,7 +87,7 @@ def test_the_rule_is_applied_to_the_cells_of_a_sampling_which_the_report_names()
     assert "sampling" not in paper.sheets[0].caption
     assert "sampling nested" in nested.sheets[0].caption
     with pytest.raises(Missing):  # a cell of another sampling is not one of this
-        arrange(Made(of).made("erm", "bace", [1, 2]), Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
+        arrange([Made(of).made("erm")], Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
 
 
 def test_the_rule_says_so_where_it_admits_none() -> None:
@@ -118,12 +105,12 @@ def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
     assert report.answer == [
         "On ESOL, split 99, the rule selects λ = 1: churn 0.000, MAE 0.100. ERM: churn 0.000, MAE 0.100."
     ]
-    assert loss(context.made("erm", "esol", [1, 2])) == pytest.approx(0.10)
+    assert loss([context.made("erm", "esol")]) == pytest.approx(0.10)
 
 
 def test_lambda_is_lowered_until_it_is_admitted_and_smaller_ones_are_not_asked_for() -> None:
     context = Made(sweep(80, 80, 80, 80, 79, 70, 60))
-    erm = context.made("erm", "bace", [1, 2])
+    erm = [context.made("erm")]
     found = largest(LambdaRule(seeds="2"), context, "twin:lam={lam:g}", erm)
     assert found is not None
     assert (found[0], found[1][0].title) == (30, "Twin-bootstrap λ=30")

@@ -1,4 +1,4 @@
-"""Churn between disjoint samples: which rows they have, and the fits by hand, by scipy and on power laws."""
+"""Churn between disjoint samples: which rows they have, and the fits by scipy and on power laws."""
 
 from dataclasses import dataclass, replace
 
@@ -60,19 +60,8 @@ def test_the_whole_pool_is_shared_out_as_under_the_sampling_halves() -> None:
     assert [accuracy for _, accuracy in found] == pytest.approx(ACCURACY.of_runs(halves))
 
 
-class Here:
-    """A trainer in this process."""
-
-    code = "c"
-
-    def map(self, function, items):
-        return [function(*item) for item in items]
-
-    def note(self, line: str) -> None: ...
-
-
-def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving() -> None:
-    record = share_out(Here(), ERM, TINY, 99, 3)
+def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving(here) -> None:
+    record = share_out(here, ERM, TINY, 99, 3)
     assert (record["rows"], record["pool"]) == ([12, 25, 50], 101)
     problem = load_problem(TINY)
     for i, part in enumerate((4, 2, 1)):
@@ -81,19 +70,6 @@ def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving() ->
 
 
 # The fits
-
-
-def test_three_sizes_a_factor_of_two_apart_are_extrapolated_as_by_hand() -> None:
-    """Means of 40, 20 and 16 %: exponents of −1 and −0.32; the line through the logs falls by √(0.16/0.40) a step, and
-    the line through the churn itself by 12 percentage points.
-    """
-    found = law(SIZES, 968, np.array([[0.5, 0.3, 0.4], [0.1, 0.2, 0.3], [0.16, 0.15, 0.17]]))
-    middle, step = (0.4 * 0.2 * 0.16) ** (1 / 3), (0.16 / 0.40) ** (1 / 2)
-    assert found.exponent.mean() == pytest.approx(np.log2(step))
-    assert found.bend.mean() == pytest.approx(np.log2(0.16 / 0.20) + 1)
-    assert found.at_pool.mean() == pytest.approx(middle * step**2)
-    assert found.by_last_two.mean() == pytest.approx(0.16 * 0.16 / 0.20)
-    assert found.by_line.mean() == pytest.approx((0.4 + 0.2 + 0.16) / 3 - 2 * 0.12)
 
 
 def test_the_pseudo_values_are_those_of_leaving_out_each_halving_at_all_sizes_by_scipy() -> None:
@@ -182,9 +158,9 @@ def test_a_mistake_is_named_before_anything_is_trained(told, settings: dict[str,
         make_study("n-scaling-disjoint", settings).report(told(None))
 
 
-def test_a_pool_too_small_for_samples_of_an_eighth_is_named() -> None:
+def test_a_pool_too_small_for_samples_of_an_eighth_is_named(here) -> None:
     with pytest.raises(UserError, match="the training pool has 7 rows; expected at least 8, so that an eighth"):
-        share_out(Here(), ERM, "b3db_measured@train=7", 99, 3)
+        share_out(here, ERM, "b3db_measured@train=7", 99, 3)
 
 
 def test_a_method_that_fails_on_a_sample_is_named_with_its_number_of_rows() -> None:
