@@ -25,7 +25,7 @@ def sample_of(problem: Problem, seed: int) -> Sample:
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
     """Predictions (S, T, C) of retrainings that the suite trains together."""
-    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
+    return retrain(make_method(method, problem.task, None, problem.backbone), problem, seeds)["id"].values
 
 
 def perceptrons(problem: Problem, seed: int, members: int) -> list[nn.Sequential]:

@@ -4,12 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-
-from benchmark.registry import make_method
-from benchmark.run.runner import retrain
-from benchmark.types import Problem
 
 
 @pytest.fixture
@@ -37,14 +32,3 @@ def save() -> Callable[..., Path]:
         return folder
 
     return saved
-
-
-@pytest.fixture
-def predictions() -> Callable[..., np.ndarray]:
-    """A function that trains a method at the given seeds together and predicts the ID test set, (S, T, C)."""
-
-    def predicted(problem: Problem, method: str, seeds: list[int]) -> np.ndarray:
-        made = make_method(method, problem.task, None, problem.backbone)
-        return retrain(made, problem, seeds)["id"].values
-
-    return predicted

@@ -14,6 +14,7 @@ from benchmark.errors import UserError
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
+from tests.plain import predicted
 
 SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
 VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
@@ -148,11 +149,11 @@ def test_a_damaged_weights_file_is_named(folder, file, content):
 
 
 @pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
-def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, predictions, method):
+def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, method):
     problem = load_problem(f"b3db_measured@{VARIANT}")
     assert problem.train.x.dtype == np.uint8
-    both = predictions(problem, method, [1, 2])
-    np.testing.assert_array_equal(predictions(problem, method, [2]), both[1:])
+    both = predicted(problem, method, [1, 2])
+    np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])
 
 

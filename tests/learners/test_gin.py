@@ -171,15 +171,6 @@ def test_initial_weights_are_those_of_pytorchs_layers_and_depend_on_the_key_alon
     assert len({matrix.numpy().tobytes() for matrix in matrices}) == 6
 
 
-def test_a_batch_without_bonds_can_be_trained_on():
-    made = networks(KEYS[:1])
-    outputs = outputs_of(made, [[0, 2, 5]])
-    torch.testing.assert_close(outputs[0], dense(made.layout.parts(made.state[0]), [MOLECULES[i] for i in (0, 2, 5)]))
-    before = made.state[0].clone()
-    made.step(torch.ones_like(outputs), 1.0)
-    assert not torch.equal(made.state[0], before)
-
-
 def test_coupled_networks_share_one_batch(monkeypatch):
     made, batches = networks(KEYS[:2]), []
     batch = _gin.Molecules.batch

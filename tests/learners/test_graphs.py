@@ -13,12 +13,11 @@ from benchmark.data.problem import load_problem
 from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.learners.chemprop import Chemprop
 from benchmark.learners.gin import GIN
-from benchmark.registry import make_method
-from benchmark.run.runner import retrain
 from benchmark.train.device import CPU
 from benchmark.train.ensemble import TrainedNetwork, Training
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Examples, Problem, Recipe
+from tests.plain import predicted
 
 LEARNERS = [GIN(), pytest.param(Chemprop(), marks=pytest.mark.slow)]  # takes seconds to import
 # No stereocentres: chemprop's features include RDKit's tags for them, which depend on the order of atoms.
@@ -51,10 +50,6 @@ def problem_of(learner: NetworkLearner, dataset: str) -> Problem:
         return Examples(examples.x[:n], examples.y[:n], examples.ids[:n], examples.smiles[:n])
 
     return replace(problem, train=first(problem.train, 40), evals={"id": first(problem.evals["id"], 20)})
-
-
-def predicted(problem: Problem, method: str, seeds: Sequence[int] = (1,)) -> np.ndarray:
-    return retrain(make_method(method, problem.task, None, problem.backbone), problem, seeds)["id"].values
 
 
 def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):

@@ -1,7 +1,5 @@
 """Least squares on similarities, against plain linear algebra and scikit-learn's Gaussian process."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,14 +13,7 @@ from benchmark.learners._ridge import Labels, Stretched
 from benchmark.measure.catalogue import MATCHED_CHURN
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
-from benchmark.types import PAPER, Predictions, Problem, Sample, Sampling, Task
-
-
-def problem_of(task: Task) -> Problem:
-    """A problem on bits."""
-    problem = synthetic(task)
-    tests = {name: replace(test, x=(test.x > 0.5).astype(np.float32)) for name, test in problem.evals.items()}
-    return replace(problem, train=replace(problem.train, x=(problem.train.x > 0.5).astype(np.float32)), evals=tests)
+from benchmark.types import PAPER, Predictions, Sample, Sampling
 
 
 def rows_of(sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -37,7 +28,7 @@ def scores(train: np.ndarray, y: np.ndarray, test: np.ndarray, l2: float) -> np.
 
 @pytest.mark.parametrize("l2", [0.5, 10.0])
 def test_the_probability_of_a_class_rises_with_the_score_of_least_squares(retrained, l2):
-    problem = problem_of("classification")
+    problem = synthetic("classification")
     test = problem.evals["id"]
     (found,) = retrained(problem, f"kernel_ridge:l2={l2}", [1], "halves").predict(test.inputs)
     x, y, _ = rows_of(sample_for(problem, "halves", 1)[0])
@@ -74,7 +65,7 @@ def test_a_fold_of_scikit_learns_calibration_takes_its_rows_and_columns():
 
 @pytest.mark.parametrize("sampling", ["halves", PAPER])
 def test_a_regression_is_stretched_by_the_least_squares_factor_of_its_folds(retrained, sampling: Sampling):
-    problem = problem_of("regression")
+    problem = synthetic("regression")
     test = problem.evals["id"]
     (found,) = retrained(problem, "kernel_ridge:l2=2", [1], sampling).predict(test.inputs)
     x, y, rows = rows_of(sample_for(problem, sampling, 1)[0])
@@ -97,7 +88,7 @@ def test_a_regression_without_any_signal_predicts_the_mean():
 
 
 def test_two_halves_agree_on_the_order_more_than_with_support_vectors(retrained):
-    problem = problem_of("classification")
+    problem = synthetic("classification")
     test, seeds = problem.evals["id"], tuple(range(1, 11))
 
     def churn(method: str) -> float:

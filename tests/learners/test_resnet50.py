@@ -15,6 +15,7 @@ from benchmark.learners._resnet50 import centre, random_crops
 from benchmark.learners.resnet50 import ResNet50
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
+from tests.plain import predicted
 
 
 def test_the_centre_of_256_pixels_is_224_of_them():
@@ -116,11 +117,11 @@ def birds(waterbirds: Path, tmp_path: Path) -> str:
 
 @pytest.mark.filterwarnings("ignore")  # warnings of the hub's library
 @pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
-def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, birds, predictions, method):
+def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, birds, method):
     problem = load_problem(birds)
     assert (problem.backbone, problem.recipe.lr) == ("resnet50", 1e-4)
-    both = predictions(problem, method, [1, 2])
-    np.testing.assert_array_equal(predictions(problem, method, [2]), both[1:])
+    both = predicted(problem, method, [1, 2])
+    np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from benchmark.learners.mlp import MLP
-from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.run.runner import retrain
 from benchmark.studies.decomposition import SOURCES, fixed
-from benchmark.train import bootstrap, sample_for
+from benchmark.train import bootstrap
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import PAPER, Problem, Recipe, Sample
+from benchmark.types import Problem, Recipe, Sample
+from tests.plain import predicted, sample_of
 
 SEEDS = [1, 2, 3]
 
@@ -24,19 +23,11 @@ def problem() -> Problem:
     return replace(synthetic("classification", n=100), recipe=Recipe(hidden=16, lr=0.01, epochs=3))
 
 
-def sample_of(problem: Problem, seed: int) -> Sample:
-    return sample_for(problem, PAPER, seed)[0]
-
-
 @pytest.fixture
 def trained(problem: Problem, retrained, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Sequence[Sample]]:
     """The sample that the network of each retraining is trained on, by the method's name."""
     monkeypatch.setattr(NetworkLearner, "fit", lambda self, sample: SimpleNamespace(sample=sample, predict=None))
     return lambda text: [model.sample for model in retrained(problem, text, SEEDS).models]
-
-
-def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarray:
-    return retrain(make_method(text, "classification"), problem, seeds)["id"].values
 
 
 def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(problem: Problem, trained) -> None:
@@ -55,18 +46,18 @@ def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_da
 
 
 def test_with_everything_fixed_nothing_differs(problem: Problem) -> None:
-    values = predicted(problem, fixed(tuple(SOURCES), 5))
+    values = predicted(problem, fixed(tuple(SOURCES), 5), SEEDS)
     assert (values == values[0]).all()
     assert (values[0] == predicted(problem, "erm", [5])[0]).all()
 
 
 def test_with_nothing_fixed_it_is_erm_bit_for_bit(problem: Problem) -> None:
-    assert (predicted(problem, "erm_fixed") == predicted(problem, "erm")).all()
+    assert (predicted(problem, "erm_fixed", SEEDS) == predicted(problem, "erm", SEEDS)).all()
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_fixed_at_a_retrainings_own_seed_changes_nothing_and_at_another_it_does(problem, source):
-    erm, other = predicted(problem, "erm"), predicted(problem, f"erm_fixed:{source}=2")
+    erm, other = (predicted(problem, text, SEEDS) for text in ("erm", f"erm_fixed:{source}=2"))
     assert (other[1] == erm[1]).all()
     assert (other[0] != erm[0]).any()
     assert (other[2] != erm[2]).any()

@@ -27,7 +27,6 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
-from benchmark.run.runner import Planned
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
@@ -128,7 +127,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setenv("CHURN_OUTBOX", str(folder / "outbox"))
         patch.setenv("COLUMNS", "200")
         patch.chdir(folder)  # artifacts go to ./mlruns
-        patch.setenv("CHURN_OUTBOX", str(folder / "outbox"))
         patch.setattr(commands, "subprocess", SimpleNamespace(run=later))
         patch.setattr(knobs, "KNOBS", (("knn", "k", (1, 5)),))
         patch.setattr(knobs, "LAMBDAS", {"classification": (3, 300)})
@@ -391,7 +389,8 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
                 child.send_signal(signal.SIGKILL)  # while the second cell is trained or recorded
                 break
     assert child.wait() == -signal.SIGKILL
-    mine = {planned.key.digest for planned in planned_for(settings)}
+    names = [f"{SMALL}@train={size}" for size in settings["sizes"].split("-")]
+    mine = {planned.key.digest for planned in plan_grid(Grid(["erm"], names, [99], [1, 2, 3]), {})}
     done = {digest for digest, status in tracking.Store().statuses().items() if status == "FINISHED"} & mine
     assert 1 <= len(done) < len(mine) == 6
 
@@ -407,11 +406,6 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
     assert len(nested) == 18
     finished = [record for record in store.records() if (record.study, record.key) == ("n-scaling", REPORT)]
     assert [record.content["settings"]["sizes"] for record in finished].count(settings["sizes"]) == 1
-
-
-def planned_for(settings: Mapping[str, str]) -> list[Planned]:
-    names = [f"{settings['dataset']}@train={size}" for size in settings["sizes"].split("-")]
-    return plan_grid(Grid(["erm"], names, [99], [1, 2, 3]), {})
 
 
 # What records depend on

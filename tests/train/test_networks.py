@@ -4,17 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmark.learners.mlp import MLP
 from benchmark.train.networks import Dropout, Perceptron
-from benchmark.types import Recipe
-
-
-def test_a_perceptron_is_the_module_of_its_learner():
-    network = Perceptron((1, 0), n_inputs=20, hidden=32, n_outputs=3)
-    module = MLP().module(Recipe(hidden=32), 20, 3, 0.0)
-    module.load_state_dict(dict(zip(module.state_dict(), network.layers, strict=True)))
-    x = torch.randn(9, 20, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(network.passes(x.numpy(), 1)[0], module(x).detach())
 
 
 def test_initial_weights_are_spread_as_those_of_a_pytorch_layer_and_depend_on_the_key():

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.run.runner import retrain
 from benchmark.train.ensemble import TargetScaler
 from benchmark.types import Problem, Recipe
+from tests.plain import predicted
 
 RECIPE = Recipe(hidden=16, lr=1e-2, epochs=4)
 METHODS = ["erm", "twin:lam=3", "twin_shared:lam=3", "swa", "mc_dropout", "bagging:k=2", "anchor:lam=3", "model_soup"]
@@ -22,10 +21,6 @@ def problem_of(standardise: bool, scale: float = 1, shift: float = 0) -> Problem
     train = replace(problem.train, y=(problem.train.y * scale + shift).astype(np.float32))
     recipe = RECIPE.model_copy(update={"standardise": True}) if standardise else RECIPE
     return replace(problem, train=train, recipe=recipe)
-
-
-def predicted(problem: Problem, method: str = "erm", seeds: tuple[int, ...] = (1, 2)) -> np.ndarray:
-    return retrain(make_method(method, "regression"), problem, seeds)["id"].values
 
 
 def test_a_unit_is_the_mean_and_the_deviation_and_constant_targets_are_divided_by_one():
@@ -43,28 +38,24 @@ def test_predictions_follow_the_unit_of_the_targets(method):
 
 def test_targets_as_they_are_far_from_zero_are_not_learned_in_as_many_steps():
     problem = problem_of(False, 1, 50)
-    raw, standardised = predicted(problem), predicted(problem_of(True, 1, 50))
+    raw, standardised = predicted(problem, "erm"), predicted(problem_of(True, 1, 50), "erm")
     assert abs(raw - problem.train.y.mean()).mean() > 10
     assert abs(standardised - problem.train.y.mean()).mean() < 2
 
 
 def test_a_network_learns_what_it_would_of_targets_standardised_by_hand():
     problem = problem_of(True, 30, 700)
-    every = retrain(make_method("erm_whole", "regression"), problem, (1, 2))["id"].values
     y = problem.train.y.astype(np.float64)
-    by_hand = replace(
-        problem, recipe=RECIPE, train=replace(problem.train, y=((y - y.mean()) / y.std()).astype(np.float32))
-    )
-    expected = retrain(make_method("erm_whole", "regression"), by_hand, (1, 2))["id"].values
-    np.testing.assert_allclose(every, expected * y.std() + y.mean(), rtol=1e-4)
+    train = replace(problem.train, y=((y - y.mean()) / y.std()).astype(np.float32))
+    by_hand = replace(problem, recipe=RECIPE, train=train)
+    expected = predicted(by_hand, "erm_whole") * y.std() + y.mean()
+    np.testing.assert_allclose(predicted(problem, "erm_whole"), expected, rtol=1e-4)
 
 
 def test_classes_have_no_unit():
     problem = replace(synthetic("classification", n=120), recipe=RECIPE)
     standardise = replace(problem, recipe=RECIPE.model_copy(update={"standardise": True}))
-    erm = make_method("erm", "classification")
-    values = [retrain(erm, one, (1,))["id"].values for one in (problem, standardise)]
-    np.testing.assert_array_equal(*values)
+    np.testing.assert_array_equal(predicted(problem, "erm"), predicted(standardise, "erm"))
 
 
 def test_a_recipe_without_it_has_the_fingerprint_that_it_had_before():
