@@ -233,9 +233,7 @@ def on_log_scale(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value, estimate.value / ratio, estimate.value * ratio)
 
 
-def pair_bootstrap(
-    splits: Sequence[np.ndarray], resamples: int = 10_000, seed: int = 0, level: float = 0.95
-) -> Estimate:
+def pair_bootstrap(splits: Sequence[np.ndarray], resamples: int = 10_000, level: float = 0.95) -> Estimate:
     """Return the paper's interval: percentiles of the mean over pairs (R, R), or runs (R,), drawn with replacement.
 
     Of several splits, pairs are drawn within each and the means averaged. This is kept to reproduce published tables:
@@ -243,7 +241,7 @@ def pair_bootstrap(
     ``p`` is twice the smaller share of resamples on one side of 0 (Davison and Hinkley 1997, section 4.4), at least
     2/(resamples + 1). A single pair or run, or values that are all equal, give no interval.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     quantities = [np.asarray(quantity, dtype=np.float64) for quantity in splits]
     units = [q if q.ndim == 1 else q[np.triu_indices(len(q), k=1)] for q in quantities]
     value = float(np.mean([leave_one_out(quantity)[0] for quantity in splits]))
@@ -257,7 +255,7 @@ def pair_bootstrap(
     return Estimate(value, float(low), float(high), min(1.0, 2 * float(one_side + 1) / (resamples + 1)))
 
 
-def standard_deviation(values: np.ndarray, resamples: int = 10_000, seed: int = 0, level: float = 0.95) -> Estimate:
+def standard_deviation(values: np.ndarray, resamples: int = 10_000, level: float = 0.95) -> Estimate:
     """Return the sample standard deviation (ddof 1) of replicates (R,), with the percentile bootstrap over them.
 
     The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper uses it for trajectories.
@@ -269,7 +267,7 @@ def standard_deviation(values: np.ndarray, resamples: int = 10_000, seed: int = 
     r = len(values)
     if r < 2:
         return Estimate(float("nan"), float("nan"), float("nan"))
-    drawn = np.asarray(values, dtype=np.float64)[np.random.default_rng(seed).integers(r, size=(resamples, r))]
+    drawn = np.asarray(values, dtype=np.float64)[np.random.default_rng(0).integers(r, size=(resamples, r))]
     low, high = np.quantile(drawn.std(axis=1, ddof=1), [0.5 - level / 2, 0.5 + level / 2])
     estimate = Estimate(float(np.std(values, ddof=1)), float(low), float(high))
     return estimate.bare() if _negligible(high - low, values) else estimate

@@ -87,7 +87,8 @@ class Measure:
     @property
     def of_examples(self) -> Of | None:
         """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
-        function = self.per_example if self.each is None else _over_runs(self.each)
+        each = self.each
+        function = self.per_example if each is None else lambda p: np.asarray(each(p).mean(axis=0))
         return function and (lambda p: _once(p, ("examples", self), lambda: self._contributions(p, function)))
 
     def _contributions(self, p: Predictions, function: Of) -> np.ndarray:
@@ -100,10 +101,6 @@ class Measure:
         """Return the mean over runs or over pairs of runs; nan if there is no pair."""
         values = self.of_runs(p)
         return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
-
-
-def _over_runs(each: Of) -> Of:
-    return lambda p: np.asarray(each(p).mean(axis=0))
 
 
 def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
