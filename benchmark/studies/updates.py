@@ -101,7 +101,7 @@ class Updates:
         if len(sizes) <= self.cuts:
             raise UserError(f"{name}: a pool of {pool} rows is too small for {self.cuts} updates: set fewer cuts")
         methods = list(dict.fromkeys([REFERENCE, *self.methods.split()]))
-        earlier = {m: _incumbent(m, spec.task) for m in methods}
+        earlier = {m: make_method(m, spec.task, sampling="update").remedy.incumbent for m in methods}  # empty if none
         alone = list(dict.fromkeys([*(m for m in methods if not earlier[m]), *filter(None, earlier.values())]))
         pools = [f"{name}@train={n}" for n in sizes]
         grown = [f"{name}@train={n}@new={n - m}" for m, n in pairwise(sizes)]
@@ -228,11 +228,6 @@ def _sentences(task: Task, by_dataset: Found) -> list[str]:
     else:
         answer.append("No method is shown to have fewer bad flips than ERM trained anew.")
     return answer
-
-
-def _incumbent(text: str, task: Task) -> str:
-    """Return the method of the earlier model that a method uses; empty for a method that uses none."""
-    return str(make_method(text, task, sampling="update").remedy.incumbent)
 
 
 def outcome(updates: Sequence[tuple[Cell, Cell]], task: Task, tolerance: float, same_seed: bool = False) -> Outcome:
