@@ -109,11 +109,6 @@ class Training:
     start: Sequence[TrainedNetwork] = field(default_factory=list)
     adapt: Callable[[nn.Module], nn.Module] | None = None
 
-    @property
-    def together(self) -> bool:
-        """Tell whether all networks are trained as one group."""
-        return (self.loss or self.step or self.each_epoch) is not None
-
 
 @dataclass(frozen=True)
 class Ensemble:

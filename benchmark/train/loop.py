@@ -83,7 +83,8 @@ def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) ->
     with one_thread():
         if data not in shared.inputs:
             shared.inputs[data] = learner.prepared(learner.of(sample.inputs), device), arrays
-        for some in [missing] if training.together else [[m] for m in missing]:
+        together = (training.loss or training.step or training.each_epoch) is not None
+        for some in [missing] if together else [[m] for m in missing]:
             start, about = _clock(device), ([keys[m] for m in some], shared.inputs[data][0], recipe, sample.n_outputs)
             networks = learner.networks(*about, device, training)
             if training.start:
