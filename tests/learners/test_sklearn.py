@@ -150,26 +150,21 @@ class Majority(ClassifierMixin, BaseEstimator):
 """
 
 
-def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path, monkeypatch):
+def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes_or_one_that_it_derives_from(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "own_majority.py"
     path.write_text(OWN)
+    (tmp_path / "own_child.py").write_text("import own_majority\n\n\nclass Child(own_majority.Majority):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    method = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
-    assert method.head.params == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
-    before = code_of(method)
-    assert re.fullmatch(r"sklearn:own_majority.Majority@[0-9a-f]{16} paper@1", before)
+    paths = ("own_majority.Majority", "own_child.Child")
+    own, child = (make_method(f"sklearn:{name}:bonus=2", "classification") for name in paths)
+    assert own.head.params == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
+    before = code_of(own), code_of(child)
+    assert re.fullmatch(r"sklearn:own_majority.Majority@[0-9a-f]{16} paper@1", before[0])
     path.write_text(OWN.replace("return self", "return self or None"))
-    assert code_of(method) != before
-
-
-def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch):
-    (tmp_path / "own_base.py").write_text(OWN)
-    (tmp_path / "own_child.py").write_text("import own_base\n\n\nclass Child(own_base.Majority):\n    pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    method = make_method("sklearn:own_child.Child", "classification")
-    before = code_of(method)
-    (tmp_path / "own_base.py").write_text(OWN.replace("return self", "return self or None"))
-    assert code_of(method) != before
+    assert code_of(own) != before[0]
+    assert code_of(child) != before[1]
 
 
 def test_an_estimator_of_another_package_is_keyed_by_the_version_of_the_package():
