@@ -39,10 +39,8 @@ class BOLoop:
     budget: PositiveInt = 10
 
     def report(self, context: Context) -> Report:
-        methods, splits = (
-            [make_method(text, "regression") for text in self.methods.split()],
-            parse_splits(self.canonical_seed),
-        )
+        methods = [make_method(text, "regression") for text in self.methods.split()]
+        splits = parse_splits(self.canonical_seed)
         rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         datasets, sizes = expand(self.dataset), (self.trajectories, self.initial, self.budget)
         for name in datasets:
