@@ -1,11 +1,10 @@
-"""A linear model on MiniMol's embeddings, against scikit-learn on the features of that name."""
+"""A linear model on MiniMol's embeddings: the learner ``linear`` on the features of that name."""
 
 from dataclasses import replace
 from fnmatch import fnmatch
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmark import pipeline
 from benchmark.data.embeddings import minimol
@@ -13,6 +12,7 @@ from benchmark.data.features import REVISIONS
 from benchmark.data.problem import load_problem, read_with
 from benchmark.data.spec import dataset_names
 from benchmark.errors import UserError
+from benchmark.learners.linear import Linear
 from benchmark.learners.minimol import MiniMol
 from benchmark.pipeline import DOUBTS
 from benchmark.registry import make_method
@@ -34,18 +34,12 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("l2", [None, 3.0])
-def test_it_is_a_logistic_or_ridge_regression_on_what_it_reads(task, l2):
+@pytest.mark.parametrize(("given", "l2"), [({}, 100.0), ({"l2": 3.0}, 3.0)])
+def test_it_is_the_linear_model_on_what_it_reads(task, given, l2):
     problem = synthetic(task)
     sample = sample_for(problem, "halves", 3)[0]
-    model = (MiniMol() if l2 is None else MiniMol(l2=l2)).fit(sample)
-    x, y, test = (a.astype(np.float64) for a in (sample.x, sample.y, problem.evals["id"].x))
-    values, weight = model.predict(problem.evals["id"].inputs), 100.0 if l2 is None else l2
-    if task == "classification":
-        expected = LogisticRegression(C=1 / weight, max_iter=5000).fit(x[sample.rows], sample.y[sample.rows])
-        np.testing.assert_array_equal(values, expected.predict_proba(test))
-    else:
-        np.testing.assert_array_equal(values[:, 0], Ridge(weight).fit(x[sample.rows], y[sample.rows]).predict(test))
+    values = [model.fit(sample).predict(problem.evals["id"].inputs) for model in (MiniMol(**given), Linear(l2))]
+    np.testing.assert_array_equal(*values)
 
 
 def test_its_results_are_kept_under_the_revisions_of_the_learner_and_of_the_features(installed, monkeypatch):
