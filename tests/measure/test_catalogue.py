@@ -220,9 +220,6 @@ def test_churn_is_the_share_of_examples_whose_most_probable_class_differs(p: Pre
         flips = [max(enumerate(p.values[i, t]), key=lambda x: x[1])[0] != p.values[j, t].argmax() for t in TESTS]
         assert matrix[i, j] == pytest.approx(sum(flips) / 40)
     assert matrix[0, 1:].min() > 0
-    predicted = p.values.argmax(axis=2)
-    expected = [np.mean([predicted[i, t] != predicted[j, t] for i, j in PAIRS]) for t in TESTS]
-    np.testing.assert_allclose(c.example_flips(p), expected)
 
 
 def test_sym_kl_is_half_the_sum_of_both_relative_entropies_in_nats(p: Predictions) -> None:
@@ -243,6 +240,12 @@ def test_the_churn_of_a_regression_is_the_mean_absolute_difference() -> None:
     np.testing.assert_allclose(c.example_difference(p), expected, rtol=1e-5)
 
 
+def test_each_example_contributes_its_share_of_pairs(p: Predictions) -> None:
+    predicted = p.values.argmax(axis=2)
+    expected = [np.mean([predicted[i, t] != predicted[j, t] for i, j in PAIRS]) for t in TESTS]
+    np.testing.assert_allclose(c.example_flips(p), expected)
+
+
 def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) -> None:
     predicted = p.values.argmax(axis=2)
     for label in (0, 1):
@@ -250,6 +253,11 @@ def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) 
         for i, j in PAIRS:
             differ = [predicted[i, t] != predicted[j, t] for t in TESTS if p.y[t] == label]
             assert matrix[i, j] == matrix[j, i] == pytest.approx(np.mean(differ))
+
+
+def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:
+    of_run = c.F1.of_runs(p)
+    assert c.drift(c.F1).mean(p) == pytest.approx(np.mean([abs(of_run[i] - of_run[j]) for i, j in PAIRS]))
 
 
 def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:

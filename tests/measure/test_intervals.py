@@ -6,6 +6,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.intervals import (
+    INTERVAL_KINDS,
     Estimate,
     difference,
     holm,
@@ -46,6 +47,12 @@ def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:
         assert without[r] == pytest.approx(np.mean([matrix[i, j] for i, j in pairs if r not in (i, j)]))
     error = np.sqrt(6 / 7 * sum((without - without.mean()) ** 2))
     assert half(jackknife([matrix])) == pytest.approx(stats.t.ppf(0.975, 6) * error)
+
+
+def test_three_runs_by_hand() -> None:
+    # Pairs 1, 2, 6: mean 3; without a run 6, 2, 1, mean 3, so se² = 2/3 · (9 + 1 + 4), and t(0.975, 2) = 4.3027.
+    estimate = jackknife([np.array([[0, 1, 2], [1, 0, 6], [2, 6, 0]])])
+    assert [estimate.value, half(estimate)] == pytest.approx([3, 4.3027 * np.sqrt(28 / 3)], rel=1e-4)
 
 
 def test_over_splits_the_values_are_averaged_and_the_variance_divided() -> None:
@@ -142,6 +149,16 @@ def test_over_both_the_variances_are_added_with_welchs_degrees_of_freedom() -> N
     assert half(ours) == pytest.approx((theirs.high - theirs.low) / 2)
 
 
+def test_over_both_it_is_wider_than_over_either() -> None:
+    rng = np.random.default_rng(7)
+    labels = rng.random((10, 100)) < rng.beta(1, 1, size=100)
+    flips = (labels[:, None] != labels[None]).astype(float)
+    by_run, by_example = [flips.mean(axis=2)], [flips.sum(axis=(0, 1)) / 90]
+    both = over_both(by_run, by_example)
+    assert half(both) > max(half(jackknife(by_run)), half(over_examples(by_example)))
+    assert both.value == jackknife(by_run).value
+
+
 @pytest.mark.parametrize("differ", [0, 1, 7, 8, 20])
 def test_over_examples_an_interval_takes_eight_that_differ(differ: int) -> None:
     flips = np.zeros(100)
@@ -199,21 +216,20 @@ def test_the_pair_bootstrap_agrees_with_scipys_percentile_bootstrap() -> None:
     assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], abs=0.05 * half(ours))
 
 
-@pytest.mark.parametrize(
-    ("splits", "resamples", "tolerance"),
-    [
-        ([random_matrix(np.random.default_rng(10), r) for r in (10, 10, 20)], 10_000, 0.05),
-        ([np.random.default_rng(11).normal(size=10)], 10_000, 0.05),
-        ([random_matrix(np.random.default_rng(13), 60)], 1000, 0.15),  # 1770 pairs: more than one block
-    ],
-    ids=["splits", "a value per run", "many runs"],
-)
-def test_the_pair_bootstrap_has_the_spread_of_a_mean_of_independent_means(splits, resamples, tolerance) -> None:
-    estimate = pair_bootstrap(splits, resamples=resamples)
-    drawn = [split if split.ndim == 1 else split[np.triu_indices(len(split), 1)] for split in splits]
-    error = np.sqrt(sum(of.var() / len(of) for of in drawn)) / len(splits)
-    assert estimate.value == pytest.approx(np.mean([of.mean() for of in drawn]))
-    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=tolerance)
+def test_the_pair_bootstrap_over_splits_has_the_spread_of_a_mean_of_independent_means() -> None:
+    rng = np.random.default_rng(10)
+    splits = [random_matrix(rng, r) for r in (10, 10, 20)]
+    estimate = pair_bootstrap(splits)
+    pairs = [m[np.triu_indices(len(m), 1)] for m in splits]
+    error = np.sqrt(sum(p.var() / len(p) for p in pairs)) / 3
+    assert estimate.value == pytest.approx(np.mean([p.mean() for p in pairs]))
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+
+
+def test_the_pair_bootstrap_of_a_value_per_run_draws_runs() -> None:
+    runs = np.random.default_rng(11).normal(size=10)
+    estimate = pair_bootstrap([runs])
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * runs.std() / np.sqrt(10), rel=0.05)
 
 
 def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_zero_is_inside() -> None:
@@ -224,6 +240,13 @@ def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_z
         assert estimate == pair_bootstrap(matrix)
         assert (estimate.p < 0.05) == estimate.excludes_zero
     assert pair_bootstrap([np.arange(1, 6)]).p == pytest.approx(2 / 10_001)
+
+
+def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:
+    many = random_matrix(np.random.default_rng(13), 60)  # 1770 pairs × 1000 resamples are more than one block
+    estimate = pair_bootstrap([many], resamples=1000)
+    pairs = many[np.triu_indices(60, 1)]
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * pairs.std() / np.sqrt(1770), rel=0.15)
 
 
 @pytest.mark.slow
@@ -243,6 +266,11 @@ def test_holm_by_hand() -> None:
     assert np.isnan(holm([float("nan")])).all()
 
 
+def test_each_kind_has_one_sentence() -> None:
+    assert list(INTERVAL_KINDS) == ["runs", "examples", "both", "paper"]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in INTERVAL_KINDS.values())
+
+
 def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:
     for seed, r in ((0, 20), (1, 6)):
         values = np.random.default_rng(seed).gamma(2, 1.5, size=r)
@@ -252,6 +280,16 @@ def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:
         ).confidence_interval
         assert ours.value == pytest.approx(values.std(ddof=1))
         assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=0.03)
+
+
+def test_the_interval_of_a_standard_deviation_covers_less_than_it_says_and_more_with_more_replicates() -> None:
+    rng = np.random.default_rng(0)
+    covered = {}
+    for r in (5, 20, 100):
+        found = [standard_deviation(rng.normal(size=r), resamples=400) for _ in range(300)]
+        covered[r] = np.mean([e.low <= 1 <= e.high for e in found])
+    assert 0.5 < covered[5] < covered[20] < covered[100]
+    assert covered[100] > 0.88
 
 
 def test_a_standard_deviation_needs_two_replicates_and_does_not_depend_on_the_moment() -> None:
