@@ -114,6 +114,8 @@ def health(
 
     if bool(datasets) == families:
         raise UserError("name the datasets to examine, or compare all of them with --families")
+    if as_json and (families or csv):
+        raise UserError(f"--json has no effect with {'--families' if families else '--csv'}: leave one of them out")
     if families:
         raise typer.Exit(_families(csv))
     if not 0 <= canonical_seed < 2**32:

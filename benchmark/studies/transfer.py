@@ -10,7 +10,7 @@ from benchmark.data.spec import expand, load_spec
 from benchmark.registry import find, settings_of
 from benchmark.study.context import Context, GridStudy, study
 from benchmark.study.report import Head, Report, Sheet, SheetRow
-from benchmark.study.text import mean
+from benchmark.study.text import mean, percent
 from benchmark.tuning import grid_of
 from benchmark.types import TASKS, Sampling, Task
 
@@ -55,7 +55,7 @@ class Transfer(GridStudy):
         rows += [[f"without {family}", "", "", text] for family, text in sorted(differ.items())]
         line = (
             f"{task}, {len(set(families))} families: {texts[choice]}, the setting {dict(grid[choice])}. Without "
-            f"its own family, {np.mean(elsewhere == choice):.0%} of the datasets get the same"
+            f"its own family, {percent(float(np.mean(elsewhere == choice)))} of the datasets get the same"
             + (f", the others {', '.join(others)}." if others else ".")
         )
         churn, loss = (f"{key.replace('_', ' ')} (%)" for key in KEYS[task])

@@ -179,6 +179,7 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
         (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--name", "x" * 5000], "choose --name"),
         (["health", "bace"], "bace: no data file molnet/bace.csv"),
         (["health", ","], "dataset"),
+        (["health", "bace", "--csv", "x.csv", "--json"], "--json has no effect with --csv: leave one of them out"),
         (["new-dataset", "FOLDER/nowhere.csv", "--target", "potency"], "cannot read FOLDER/nowhere.csv"),
         (["new-dataset", "a\udcff.csv", "--target", "potency"], "cannot read a"),
         (["new-dataset", "FOLDER/messy.csv"], "--target"),
