@@ -193,17 +193,13 @@ def about(name: str) -> About:
         if colon and label in LABELS:
             labelled[label] = " ".join(text.split())
         else:
-            rest.append(paragraph if is_formula(paragraph) else " ".join(paragraph.split()))
+            rest.append(paragraph if paragraph.startswith("$$") else " ".join(paragraph.split()))
     return About(title, idea, rest, labelled)
-
-
-def is_formula(paragraph: str) -> bool:
-    return paragraph.startswith("$$")
 
 
 def own(cls: type[Part]) -> list[str]:
     """Return the names of the hyperparameters of a part, but for those that all networks have."""
-    shared = {f.name for f in fields(NetworkLearner)} if issubclass(cls, NetworkLearner) else set()
+    shared = NETWORK if issubclass(cls, NetworkLearner) else ()
     return [f.name for f in fields(cls) if f.name not in shared]  # type: ignore[arg-type]
 
 
@@ -213,9 +209,9 @@ def described(cls: type[Part]) -> dict[str, str]:
     for base in reversed(cls.__mro__[:-1]):
         tree = ast.parse(inspect.getsource(base))
         body = next(node for node in tree.body if isinstance(node, ast.ClassDef)).body
-        for field, text in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
-                found[field.target.id] = " ".join(ast.literal_eval(text.value).split())
+        for name, text in pairwise(body):
+            if isinstance(name, ast.AnnAssign) and isinstance(name.target, ast.Name) and isinstance(text, ast.Expr):
+                found[name.target.id] = " ".join(ast.literal_eval(text.value).split())
     return {name: found[name] for name in own(cls) if name in found}
 
 
@@ -281,15 +277,6 @@ def typical_seed(problem: Problem) -> int:
     return min(range(1, 101), key=distance)
 
 
-class Footprint(NamedTuple):
-    """Passes of one network and one batch per training step, and the networks and passes that a prediction takes."""
-
-    forwards: int
-    backwards: int
-    networks: int
-    passes: int
-
-
 @dataclass(frozen=True)
 class Untrained:
     """Networks that are only counted."""
@@ -311,12 +298,15 @@ class Counted(NetworkLearner):
         return Untrained(np.asarray(rows))
 
 
-def footprint(cls: type[Part]) -> Footprint | None:
-    """Return the counts of a method with its defaults (paper, compute appendix); coupled networks share one backward
-    pass. None if it takes its own steps, or deploys anything but networks that it trains.
+def footprint(cls: type[Part]) -> tuple[int, int, int, int] | None:
+    """Return the counts of a method with its defaults (paper, compute appendix): forward and backward passes of one
+    network and one batch in a training step, and the networks and passes that a prediction takes.
+
+    Coupled networks share one backward pass. None if the method takes its own steps, or deploys anything but networks
+    that it trains.
     """
     if issubclass(cls, NetworkLearner):
-        return Footprint(1, 1, 1, 1)
+        return 1, 1, 1, 1
     rows = np.arange(16)  # enough to divide them
     y, n_outputs = (rows % 2, 2) if cls.tasks[0] == "classification" else (np.zeros(16), 1)
     x = np.zeros((16, 1), dtype=np.float32)
@@ -332,7 +322,7 @@ def footprint(cls: type[Part]) -> Footprint | None:
         return None
     n = sum(k for k, _ in counted.trained)
     coupled = any(coupled and k > 1 for k, coupled in counted.trained)
-    return Footprint(*((n**2, 1) if coupled else (n, n)), n, n * getattr(model, "passes", 1))
+    return *((n**2, 1) if coupled else (n, n)), n, n * getattr(model, "passes", 1)
 
 
 def cost(cls: type[Part]) -> str:
@@ -342,10 +332,10 @@ def cost(cls: type[Part]) -> str:
     count = footprint(cls)
     if count is None:
         raise ValueError(f"{sys.modules[cls.__module__].__file__}: the docstring needs a paragraph 'Cost: …'")
-    passes = [counted(count.forwards, "forward pass"), counted(count.backwards, "backward pass")]
-    networks = counted(count.networks, "network")
-    used = f"a prediction uses {networks} in {counted(count.passes, 'pass')}"
-    return f"Trains {networks}, with {' and '.join(passes)} of a batch in a step; {used}."
+    forwards, backwards, trained, passes = count
+    networks = counted(trained, "network")
+    steps = f"{counted(forwards, 'forward pass')} and {counted(backwards, 'backward pass')} of a batch in a step"
+    return f"Trains {networks}, with {steps}; a prediction uses {networks} in {counted(passes, 'pass')}."
 
 
 def capital(text: str) -> str:
@@ -356,49 +346,27 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
-class Published(NamedTuple):
-    """A published table of means over families, and the number of families."""
-
-    rows: pd.DataFrame
-    families: str
-
-
 @cache
-def published(key: str) -> Published:
+def published(key: str) -> tuple[pd.DataFrame, str]:
+    """Return a published table of means over families by method, and the number of families."""
     path = cited.find(f"studies/{key}")[0].csv
     rows = pd.read_csv(path)
     if "Dataset" in rows:
         means = rows[rows["Dataset"].str.startswith("mean of")]
-        return Published(means.set_index("Method"), means["Dataset"].iloc[0].removeprefix("mean of "))
+        return means.set_index("Method"), means["Dataset"].iloc[0].removeprefix("mean of ")
     caption = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
-    return Published(rows.set_index("Method"), caption.removeprefix("Mean over ").partition(",")[0])
+    return rows.set_index("Method"), caption.removeprefix("Mean over ").partition(",")[0]
 
 
-class Means(NamedTuple):
-    """A published table, and what of it is shown: its columns in per cent, by the names in the sentence."""
-
-    key: str
-    task: Task
-    sampling: Sampling
-    columns: Mapping[str, str]
-
-    def show(self, row: pd.Series, intervals: bool = True) -> str:
-        """Return the figures of a method as text."""
-        parts = []
-        for name, column in self.columns.items():
-            ends = [f"{row[f'{column} {end}']:.1f}" for end in ("low", "high")]
-            interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
-            parts.append(f"{name} {row[column]:.1f} %{interval}")
-        return ", ".join(parts)
-
-
-BOTH = {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}
-UPDATES = {"flips": "Flips (%)", "bad flips": "Bad flips (%)", "accuracy": "Accuracy (%)"}
-TABLES = (
-    Means("remedies-frontier", "classification", "halves", BOTH),
-    Means("updates-classification", "classification", "update", UPDATES),
-)
-"""Of methods that are not on the board. The last is for methods of updates."""
+STUDIES: Mapping[Sampling, tuple[str, Mapping[str, str]]] = {
+    "halves": ("remedies-frontier", {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}),
+    "update": (
+        "updates-classification",
+        {"flips": "Flips (%)", "bad flips": "Bad flips (%)", "accuracy": "Accuracy (%)"},
+    ),
+}
+"""The published tables of methods that are not on the board, of which ``update`` has those without halves, and the
+columns that are shown, by their names in the sentence."""
 BOARD: Mapping[Task, tuple[str, Mapping[str, str]]] = {
     "classification": (
         "places",
@@ -436,23 +404,28 @@ def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
             yield task, f"{over} of {task}: place {row['Place']}, {', '.join(parts)}; time {row['Compute (× ERM)']}."
 
 
-def figures(cls: type[Part]) -> Iterator[str]:
-    """Yield sentences with a method's published means, and those of ERM beside percentages."""
-    told: set[tuple[Task, Sampling]] = {(task, "halves") for task, _ in on_board(cls)}
-    told |= {("classification", "update")} if "halves" in cls.samplings else set()
-    for means in TABLES:
-        about_what = means.task, means.sampling
-        if means.task not in cls.tasks or means.sampling not in cls.samplings or about_what in told:
-            continue
-        table, families = published(means.key)
-        title = registry.title(pipeline(cls, means.task, means.sampling), means.task)
-        if title not in table.index:
-            continue
-        told.add(about_what)
-        time = f"; time {table.loc[title, COST]:.1f}" if COST in table else ""
-        of_erm = title != "ERM" and means.task == "classification"
-        erm = f"; ERM has {means.show(table.loc['ERM'], intervals=False)}" if of_erm else ""
-        yield f"{families} of {means.task}s under `{means.sampling}`: {means.show(table.loc[title])}{time}{erm}."
+def figures(cls: type[Part]) -> str:
+    """Return a sentence with the published means of a method, and those of ERM beside them; empty if there are none."""
+    sampling: Sampling = "halves" if "halves" in cls.samplings else "update"
+    key, columns = STUDIES[sampling]
+    table, families = published(key)
+    if "classification" not in cls.tasks or sampling not in cls.samplings:
+        return ""
+    title = registry.title(pipeline(cls, "classification", sampling), "classification")
+    if title not in table.index:
+        return ""
+
+    def means(title: str, intervals: bool) -> str:
+        row, parts = table.loc[title], []
+        for name, column in columns.items():
+            ends = [f"{row[f'{column} {end}']:.1f}" for end in ("low", "high")]
+            interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
+            parts.append(f"{name} {row[column]:.1f} %{interval}")
+        return ", ".join(parts)
+
+    time = f"; time {table.loc[title, COST]:.1f}" if COST in table else ""
+    erm = f"; ERM has {means('ERM', intervals=False)}" if title != "ERM" else ""
+    return f"{families} of classifications under `{sampling}`: {means(title, intervals=True)}{time}{erm}."
 
 
 def section(name: str) -> str:
@@ -460,24 +433,12 @@ def section(name: str) -> str:
     text = about(name)
     lines = [f"#### `{name}`", f"**{text.title}:** {text.idea}", *text.rest]
     cls = PARTS.get(name)
-    facts = []
-    if cls is None:
-        facts.append(f"*Cost*: {capital(text.labelled['Cost'])}")
-    else:
-        if names := own(cls):
-            words = described(cls)
-            table = ["| hyperparameter | default | meaning |", "| --- | --- | --- |"]
-            table += [f"| `{name}` | {default(cls, name)} | {words[name]} |" for name in names]
-            lines.append("\n".join(table))
-        if issubclass(cls, Learner):
-            facts += of_learner(cls)
-        elif issubclass(cls, Remedy):
-            facts += of_remedy(cls)
-        facts.append(f"*Cost*: {cost(cls)}")
-        if len(cls.tasks) == 1:
-            facts.append(f"*For* {cls.tasks[0]} alone.")
-        facts += [f"*On the board*, {sentence}" for _, sentence in on_board(cls)]
-        facts += [f"*Published*, {sentence}" for sentence in figures(cls)]
+    if cls is not None and (names := own(cls)):
+        words = described(cls)
+        table = ["| hyperparameter | default | meaning |", "| --- | --- | --- |"]
+        table += [f"| `{name}` | {default(cls, name)} | {words[name]} |" for name in names]
+        lines.append("\n".join(table))
+    facts = [f"*Cost*: {capital(text.labelled['Cost'])}"] if cls is None else [*facts_of(cls)]
     facts.append(f"*Source*: {capital(text.labelled['Source'])}")
     if difference := text.labelled.get("Difference"):
         facts.append(f"*Difference from the source*: {capital(difference)}")
@@ -486,19 +447,27 @@ def section(name: str) -> str:
     return "\n\n".join(line.replace("``", "`") for line in lines)
 
 
-def of_remedy(cls: type[Remedy]) -> Iterator[str]:
-    yield f"*Sees* {seen(cls)}."
-    yield f"*Learners*: {learners_of(cls)}."
-
-
-def of_learner(cls: type[Learner]) -> Iterator[str]:
-    features = ", ".join(f"`{name}`" for name in cls.features)
-    yield f"*Reads* {features or READS[cls.reads]}."
-    if issubclass(cls, NetworkLearner):
-        settings = [f"`{name}` {value:g}" for name, value in cls.recipe if name in NETWORK and value is not None]
-        yield f"*Recipe*: {', '.join(settings)}."
-    if cls.extra:
-        yield f"*Needs* the extra `[{cls.extra}]`."
+def facts_of(cls: type[Part]) -> Iterator[str]:
+    """Yield what a remedy sees or a learner reads, what it costs, and how it does in the published results."""
+    if issubclass(cls, Remedy):
+        yield f"*Sees* {seen(cls)}."
+        yield f"*Learners*: {learners_of(cls)}."
+    elif issubclass(cls, Learner):
+        features = ", ".join(f"`{name}`" for name in cls.features)
+        yield f"*Reads* {features or READS[cls.reads]}."
+        if issubclass(cls, NetworkLearner):
+            settings = [f"`{name}` {value:g}" for name, value in cls.recipe if name in NETWORK and value is not None]
+            yield f"*Recipe*: {', '.join(settings)}."
+        if cls.extra:
+            yield f"*Needs* the extra `[{cls.extra}]`."
+    yield f"*Cost*: {cost(cls)}"
+    if len(cls.tasks) == 1:
+        yield f"*For* {cls.tasks[0]} alone."
+    rows = dict(on_board(cls))
+    for sentence in rows.values():
+        yield f"*On the board*, {sentence}"
+    if "classification" not in rows and (sentence := figures(cls)):
+        yield f"*Published*, {sentence}"
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -538,7 +507,7 @@ def page() -> str:
         "selected": selected(),
         "tolerance": 100 * TOLERANCES["classification"][0],
         "knobs": len(knobs_of("classification")),
-        "version": cited.find(f"studies/{TABLES[0].key}")[0].version,
+        "version": cited.find(f"studies/{STUDIES['halves'][0]}")[0].version,
     }
     parts = [INTRO.strip(), (NOTATION % values).strip()]
     for part, text, groups in (("Remedies", OF_REMEDIES, REMEDIES), ("Learners", OF_LEARNERS, LEARNERS)):
