@@ -36,60 +36,46 @@ PROGRAMS = {"benchmark": benchmark.__main__.app, "leaderboard": leaderboard.__ma
 BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
 INDEX = ("dataset", "name", "task", "rows", "train", "test", "conflicts")
 PACKAGES = ("benchmark", "leaderboard")
-BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
-    "types": (
-        "Types",
-        tuple(
-            f"benchmark.types.{name}"
-            for name in ("Sample", "Inputs", "Model", "Problem", "Examples", "Predictions", "Recipe", "Sampling")
-        ),
-        "",
-    ),
+BEYOND: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "types": ("Types", {"benchmark.types": "Sample Inputs Model Problem Examples Predictions Recipe Sampling"}),
     "writing": (
         "Writing methods",
-        (
-            *(f"benchmark.pipeline.{name}" for name in ("Remedy", "Learner", "Part", "Need", "method", "Pipeline")),
-            *("benchmark.train.bootstrap", "benchmark.train.generator", "benchmark.train.Mean"),
-            *(f"benchmark.learners._estimator.{name}" for name in ("Estimators", "TrainingSet")),
-            "benchmark.train.learner.NetworkLearner",
-            *(f"benchmark.train.ensemble.{name}" for name in ("Step", "Epoch", "Ensemble")),
-        ),
-        "A remedy derives from `Remedy`, and a learner from `Learner`, from `Estimators` or from `NetworkLearner`. "
-        "`method` is their decorator, and `learner` is another name for it. [A new "
-        "method](../../tutorials/new-method.md) is an example.",
+        {
+            "benchmark.pipeline": "Remedy Learner Part Need method Pipeline",
+            "benchmark.train": "bootstrap generator Mean",
+            "benchmark.learners._estimator": "Estimators TrainingSet",
+            "benchmark.train.learner": "NetworkLearner",
+            "benchmark.train.ensemble": "Step Epoch Ensemble",
+        },
     ),
     "studies": (
         "Writing studies",
-        (
-            *("benchmark.study.context.study", "benchmark.study.context.Study", "benchmark.study.context.Context"),
-            *(f"benchmark.study.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
-        ),
-        "",
+        {
+            "benchmark.study.context": "study Study Context",
+            "benchmark.study.report": "Report Sheet Chart Measured Sampled Head",
+        },
     ),
     "measures": (
         "Measures",
-        (
-            "benchmark.measure.measure.Measure",
-            "benchmark.measure.catalogue",
-            "benchmark.measure.matched",
-            "benchmark.measure.ranking",
-            "benchmark.measure.updates",
-        ),
-        "",
+        {"benchmark.measure.measure": "Measure", "benchmark.measure": "catalogue matched ranking updates"},
     ),
-    "intervals": ("Intervals", ("benchmark.measure.intervals", "benchmark.measure.estimate"), ""),
+    "intervals": ("Intervals", {"benchmark.measure": "intervals estimate"}),
     "scores": (
         "Scores",
-        (
-            "leaderboard.scoring.score.Score",
-            "leaderboard.scoring.score.Flips",
-            "leaderboard.scoring.runs.Runs",
-            "leaderboard.evaluator.ChurnEvaluator",
-        ),
-        "",
+        {
+            "leaderboard.scoring.score": "Score Flips",
+            "leaderboard.scoring.runs": "Runs",
+            "leaderboard.evaluator": "ChurnEvaluator",
+        },
     ),
 }
-"""Pages of the API beside those of the packages: a title, what is on them, and a sentence before it."""
+"""Pages of the API beside those of the packages: a title, and what is on them, by where it is."""
+ABOUT = {
+    "writing": "A remedy derives from `Remedy`, and a learner from `Learner`, from `Estimators` or from "
+    "`NetworkLearner`. `method` is their decorator, and `learner` is another name for it. [A new "
+    "method](../../tutorials/new-method.md) is an example."
+}
+"""A text before them."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -101,8 +87,9 @@ def pages() -> Iterator[tuple[str, str]]:
         module = importlib.import_module(package)
         yield f"reference/api/{package}.md", api(f"`{package}`", public(package), module.__doc__, inherited=True)
     yield "reference/api/estimators.md", api("Estimators", own(estimators), estimators.__doc__, inherited=True)
-    for name, (title, objects, about) in BEYOND.items():
-        yield f"reference/api/{name}.md", api(title, objects, about)
+    for name, (title, places) in BEYOND.items():
+        objects = [f"{place}.{one}" for place, names in places.items() for one in names.split()]
+        yield f"reference/api/{name}.md", api(title, objects, ABOUT.get(name))
     shipped = [spec for spec in map(as_written, dataset_names()) if spec.shipped]
     yield "reference/datasets/index.md", index(shipped)
     for spec in shipped:
@@ -117,14 +104,11 @@ def cli() -> str:
         program = f"python -m {name}"
         context = typer.Context(command, info_name=program)
         text = get_docs_for_click(obj=command, ctx=context, indent=1, name=program)
-        listed = (
-            f"* [`{one}`](#python--m-{name}-{one}): {of.help.partition(chr(10))[0]}"
-            for one, of in command.commands.items()
-        )
-        # typer cuts what it says of a command in the list of commands
-        parts.append(
-            re.sub(r"(?<=\*\*Commands\*\*:\n\n)(\* .*\n)+", lambda _, lines=listed: "\n".join(lines) + "\n", text)
-        )
+        listed = ""  # typer cuts what it says of a command in the list of commands
+        for one, of in command.commands.items():
+            listed += f"* [`{one}`](#python--m-{name}-{one}): {of.help.partition(chr(10))[0]}\n"
+        before, start, rest = text.partition("**Commands**:\n\n")
+        parts.append(before + start + listed + re.sub(r"^(\* .*\n)+", "", rest))
     return "\n\n".join(parts)
 
 
@@ -173,26 +157,15 @@ def measures() -> str:
         "is the name in MLflow (`id/KEY`), in files, and after `--measure`.",
     ]
     for task in TASKS:
-        parts += [f"## {task.capitalize()}"]
         rows = []
-        for measure in CATALOGUE:
-            if measure.task != task:
-                continue
+        for measure in (measure for measure in CATALOGUE if measure.task == task):
             function = measure.each or measure.per_run or measure.per_pair
-            assert function is not None
             says = measure.help or first_sentence(function)
-            kind = "pair" if measure.per_pair else "run"
-            rows.append(
-                (
-                    measure.name,
-                    f"`{measure.key}`",
-                    says,
-                    kind,
-                    measure.unit,
-                    {1: "higher", -1: "lower"}.get(measure.better, "neither"),
-                )
-            )
-        parts.append(table(("measure", "key", "definition", "per", "unit", "better"), rows))
+            per = "pair" if measure.per_pair else "run"
+            better = {1: "higher", -1: "lower"}.get(measure.better, "neither")
+            rows.append((measure.name, f"`{measure.key}`", says, per, measure.unit, better))
+        header = ("measure", "key", "definition", "per", "unit", "better")
+        parts += [f"## {task.capitalize()}", table(header, rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -311,16 +284,12 @@ def _health(spec: DatasetSpec) -> Iterator[str]:
     regression = spec.task == "regression"
     yield "## The paper's split"
     head = ("part", "rows", *(() if regression else ("class 1",)), "in the training pool", "nearly so")
+    called = {"train": "training pool", "id": "test, in distribution", "ood": "test, out of distribution"}
     rows = []
-    for part, words in (
-        ("train", "training pool"),
-        ("id", "test, in distribution"),
-        ("ood", "test, out of distribution"),
-    ):
-        if part in found:
-            share = f"{found[f'{part}_positive']:.1%}" if f"{part}_positive" in found else "–"
-            shared = (found.get(f"{part}_{kind}_train", "–") for kind in ("in", "near"))
-            rows.append((words, f"{found[part]:,}", *(() if regression else (share,)), *shared))
+    for part in (part for part in called if part in found):
+        share = f"{found[f'{part}_positive']:.1%}" if f"{part}_positive" in found else "–"
+        shared = (found.get(f"{part}_{kind}_train", "–") for kind in ("in", "near"))
+        rows.append((called[part], f"{found[part]:,}", *(() if regression else (share,)), *shared))
     yield table(head, rows)
     yield (
         "Canonical seed 99. The last two columns count test rows whose molecule is in the training pool, or has a "
@@ -329,14 +298,9 @@ def _health(spec: DatasetSpec) -> Iterator[str]:
     yield "## Health"
     left = [f"{found[reason]:,} left out: {words}" for reason, words in REASONS.items() if found.get(reason)]
     what = "molecules" if spec.smiles else "rows with equal features"
-    yield "\n".join(
-        f"- {line}"
-        for line in (
-            f"{found['used']:,} of {found['rows']:,} rows of the file are used",
-            *left,
-            f"{found['repeats']:,} {what} on several rows, {found['conflicting']:,} of them with different targets",
-        )
-    )
+    used = f"{found['used']:,} of {found['rows']:,} rows of the file are used"
+    repeats = f"{found['repeats']:,} {what} on several rows, {found['conflicting']:,} of them with different targets"
+    yield "\n".join(f"- {line}" for line in (used, *left, repeats))
     if (of := _properties(spec)) is not None and (churn := to_expect(of, spec.unit)):
         yield f"{churn}."
 
@@ -348,17 +312,10 @@ def _relatives(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> Iterator[str]
     if shared.empty:
         return
     yield "## Datasets that share molecules"
-    yield table(
-        ("dataset", "shared molecules", "of the smaller", "correlation of labels", "one"),
-        (
-            (
-                f"[{titles[row.second]}]({row.second}.md)",
-                f"{row.shared:,}",
-                f"{row.share:.0%}",
-                "–" if math.isnan(row.pearson) else f"{row.pearson:.2f}",
-                row.one or "–",
-            )
-            for row in shared.itertuples()
-        ),
-    )
+    rows = []
+    for row in shared.itertuples():
+        correlation = "–" if math.isnan(row.pearson) else f"{row.pearson:.2f}"
+        name = f"[{titles[row.second]}]({row.second}.md)"
+        rows.append((name, f"{row.shared:,}", f"{row.share:.0%}", correlation, row.one or "–"))
+    yield table(("dataset", "shared molecules", "of the smaller", "correlation of labels", "one"), rows)
     yield "[The rule of families](../dataset-files.md#families) says which datasets count as one."
