@@ -46,14 +46,13 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     outside = files.read(options.truth) if options.truth else None
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
-    grids, kept = _aligned(tables, grids, outside, examples[0] if options.common else None, options.common)
-    same = _same(tables, grids)
-    known = list(outside.columns) if outside else []
+    grids, kept = _aligned(tables, grids, outside, options.common)
+    same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
-    parts = [Part(table, grid, role) for table, grid, role in zip(tables, grids, roles, strict=True)]
-    for part, example in zip(parts, examples, strict=True):
+    parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
+    for part in parts:
         if outside:
-            part.truth, column = _outside(outside, example, part, options)
+            part.truth, column = _outside(outside, part, options)
             part.place = f"truth: {column} in {options.truth}"
         elif part.role.truth:
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
@@ -66,9 +65,8 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
                 "both"
             )
-    kind = "logits" if options.logits else ""
     return [
-        replace(runs, columns="; ".join(filter(None, [*_said(part, kind), part.place, _left_out(part), kept])) + ".")
+        replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [kept])]) + ".")
         for part, runs in zip(parts, result, strict=True)
     ]
 
@@ -85,7 +83,7 @@ class Part:
 
 
 def _aligned(
-    tables: Sequence[Table], grids: Sequence[Grid], outside: Table | None, example: str | None, common: bool
+    tables: Sequence[Table], grids: Sequence[Grid], outside: Table | None, common: bool
 ) -> tuple[list[Grid], str]:
     """Put the examples in the order of the first table; if ``common``, leave out those that are not in all, and say so.
 
@@ -94,7 +92,7 @@ def _aligned(
     rows = [{name: t for t, name in enumerate(grid.ids.tolist())} for grid in grids]
     kept, said = list(rows[0]), ""
     if common:
-        known = set(outside.columns[_key(outside, example)].encoded[1].tolist()) if outside else set(kept)
+        known = set(outside.columns[_key(outside, grids[0])].encoded[1].tolist()) if outside else set(kept)
         kept = [name for name in kept if name in known and all(name in others for others in rows)]
         said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common"
         if not kept:
@@ -135,9 +133,9 @@ def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
     return all(np.array_equal(part, np.broadcast_to(numbers[0][:1], part.shape), equal_nan=True) for part in numbers)
 
 
-def _key(outside: Table, example: str | None) -> str:
-    """Return the column of ids in a file of true values."""
-    key = example if example in outside.columns else example_of([outside], None)[0]
+def _key(outside: Table, grid: Grid) -> str:
+    """Return the column of ids in a file of true values: by the name that it has in the table, if it is there."""
+    key = grid.example if grid.example in outside.columns else example_of([outside], None)[0]
     if key is None:
         raise UserError(f"{outside.name}: no column of example ids: name one of its columns example_id")
     return key
@@ -160,9 +158,9 @@ def _texts(part: Part) -> np.ndarray:
     return np.asarray(texts[codes[0]])
 
 
-def _outside(outside: Table, example: str | None, part: Part, options: Options) -> tuple[np.ndarray, str]:
+def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, str]:
     """Return the true values of the examples from a file, as texts (T,), and their column."""
-    key, name = _key(outside, example), options.truth_column
+    key, name = _key(outside, part.grid), options.truth_column
     if name and name not in outside.columns:
         raise UserError(
             f"{outside.name}: no column {name!r} (--truth-column); its columns: {', '.join(outside.columns)}"
@@ -396,23 +394,20 @@ def _check_side(part: Part, p: np.ndarray, y: np.ndarray) -> None:
         )
 
 
-def _said(part: Part, kind: str) -> Iterator[str]:
-    """Yield what was read as examples and predictions."""
+def _said(part: Part, margins: bool) -> Iterator[str]:
+    """Yield what was read as examples, predictions and true values, and what was left out."""
     grid, names = part.grid, part.role.predicted
     if grid.example is None:
         yield "examples by the order of the rows"
     if part.role.wide:
         yield f"{len(names)} runs: {f'{names[0]} … {names[-1]}' if len(names) > 3 else ', '.join(names)}"
-        return
-    if grid.run:
-        yield f"{len(grid.runs)} runs by {grid.run}" if len(grid.runs) > 1 else f"run: {grid.run}"
-    yield f"{'margins' if kind == 'logits' else 'predictions'}: {', '.join(names)}"
-
-
-def _left_out(part: Part) -> str:
-    used = {part.grid.example, part.grid.run, part.role.truth, *part.role.predicted}
-    rest = [name or repr(name) for name in part.table.columns if name not in used]
-    if not rest:
-        return ""
-    hint = "" if part.place else "; truth: none (name its column with --truth-column)"
-    return f"left out: {', '.join([*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"
+    else:
+        if grid.run:
+            yield f"{len(grid.runs)} runs by {grid.run}" if len(grid.runs) > 1 else f"run: {grid.run}"
+        yield f"{'margins' if margins else 'predictions'}: {', '.join(names)}"
+    if part.place:
+        yield part.place
+    used = {grid.example, grid.run, part.role.truth, *names}
+    if rest := [name or repr(name) for name in part.table.columns if name not in used]:
+        hint = "" if part.place else "; truth: none (name its column with --truth-column)"
+        yield f"left out: {', '.join([*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"

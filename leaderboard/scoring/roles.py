@@ -22,13 +22,11 @@ INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
 OTHER = ("evalset", "split", "dataset", "canonical_seed")
 """Columns that hold no predictions and must have a single value."""
-SUMMARIES = (
-    "mean|avg|average|median|std|sd|stdev|var|variance|sem|unc|uncertainty|confidence|entropy|min|max|count|votes"
-)
 ROLES: Mapping[str, frozenset[str]] = {
     role: frozenset(known.split("|"))
     for role, known in {
-        "summary": f"{SUMMARIES}|rank|time|runtime|stability|spread|reason|residual|error",
+        "summary": "mean|avg|average|median|std|sd|stdev|var|variance|sem|unc|uncertainty|confidence|entropy|min|max"
+        "|count|votes|rank|time|runtime|stability|spread|reason|residual|error",
         "about": "fold|group|cluster|weight|scaffold|index|row|mw|logp|tpsa",
         "logit": "logit|logits|margin|rawformulaval",
         "probability": "prob|probs|proba|probability|probabilities",
@@ -269,7 +267,7 @@ class Reading:
 
     def _fixed(self, names: Iterable[str]) -> bool:
         """Return whether columns differ in no table, so that they are predictions only if nothing else is."""
-        return self.compared and set(names) <= self.same
+        return set(names) <= self.same
 
     def _said(self) -> Roles | None:
         """Return the columns that an option names; of those of ``--runs``, each table may have some."""
@@ -371,9 +369,8 @@ class Reading:
             )
         if self.roles.get(pool[0]) == "either" or any(self.roles[name] == "either" for name in moving or pool):
             raise self.ask(moving or pool, "predicted or true classes", "--runs and --truth-column")
-        raise self.ask(
-            moving or pool, "runs of one model, or tasks", "--runs (each is a run) or --task-column (one task)"
-        )
+        option = "--runs (each is a run) or --task-column (one task)"
+        raise self.ask(moving or pool, "runs of one model, or tasks", option)
 
     def _check_others(self, chosen: Roles) -> None:
         """Raise UserError if another column is as likely the predictions as those that were found."""
@@ -381,10 +378,9 @@ class Reading:
         pool = self._pool("probability", "predicted", "either", "logit", "")
         moving = [n for n in pool if n not in chosen.predicted and not self._fixed([n])]
         first = chosen.predicted[0]
-        if self.compared and self._fixed(chosen.predicted) and moving:
-            raise self.ask(
-                [*chosen.predicted, *moving], f"{first!r} is the same in all tables, others differ", "--runs"
-            )
+        if self._fixed(chosen.predicted) and moving:
+            why = f"{first!r} is the same in all tables, others differ"
+            raise self.ask([*chosen.predicted, *moving], why, "--runs")
         unnamed = [name for name in moving if self.roles[name] in ("", "logit")]
         own = {stem(name) for name, role in self.roles.items() if role in ("", "truth") and self._fixed([name])}
         if self.compared and unnamed and self.roles[first] and stem(first) and stem(first) not in own:
@@ -420,11 +416,11 @@ class Reading:
         columns = [self.table.columns[name] for name in chosen.predicted]
         values = np.stack([self.numbers(name)[0] for name in chosen.predicted])
         if any(column.text for column in columns):
-            texts = [set(map(plain, column.encoded[1])) for column in columns]
+            texts = {name: set(map(plain, self.table.columns[name].encoded[1])) for name in chosen.predicted}
             alone = [
                 name
-                for name, mine in zip(chosen.predicted, texts, strict=True)
-                if all(others is mine or mine.isdisjoint(others) for others in texts)
+                for name, mine in texts.items()
+                if all(others is mine or mine.isdisjoint(others) for others in texts.values())
             ]
             if alone:
                 raise self.ask(alone, "no class in common with the other columns", "--runs")
@@ -476,7 +472,7 @@ class Reading:
                 return ""  # chemprop's mean of its models
         if not named:
             named = [name for name in free if self.roles[name] == "either"]
-            if named and not (self.compared and self._fixed(named) and not self._fixed(chosen.predicted)):
+            if named and (not self._fixed(named) or self._fixed(chosen.predicted)):
                 raise self.ask(named, "predicted or true classes", "--truth-column (and --runs)")
         if len(named) > 1:
             raise self.ask(named, "each may be the true values", "--truth-column")
