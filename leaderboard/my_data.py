@@ -145,9 +145,10 @@ def answer(results: Results, names: Sequence[str]) -> None:
         if found.flips is None:
             continue
         if len(found.flips.table):
-            table = write(dataset, found.flips)
+            table, smiles = place(found.flips.cell, "flips.csv"), of_tests(dataset)
+            save(table, to_csv(found.flips, smiles).encode())
             typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
-            for line in fragile(dataset, found.flips):
+            for line in fragile(found.flips, smiles):
                 typer.echo(f"  {line}")
             typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}")
         typer.echo(f"All rows, and a report for colleagues: churn report {dataset.name}")
@@ -224,18 +225,14 @@ def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:
 
 
 def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
-    cost = row.estimates.get("compute")
-    cheap = cost is None or cost.value <= COST
-    return not row.marks and cheap and _gain(dataset, row, reference) >= -LOSS
-
-
-def _gain(dataset: Dataset, row: BoardRow, reference: BoardRow) -> float:
-    """Return the gain of matched accuracy in points, or the fall of MAE in % of ERM's."""
-    quality = KEPT[dataset.task].key
+    """Tell whether a method has no marks, loses at most ``LOSS`` and costs at most ``COST``."""
+    quality, cost = KEPT[dataset.task].key, row.estimates.get("compute")
     change, usual = row.estimates.get(f"delta_{quality}"), reference.estimates.get(quality)
-    if change is None or usual is None:
-        return float("-inf")
-    return 100 * change.value if dataset.task == "classification" else -100 * change.value / usual.value
+    cheap = cost is None or cost.value <= COST
+    if row.marks or not cheap or change is None or usual is None:
+        return False
+    gain = change.value if dataset.task == "classification" else -change.value / usual.value
+    return 100 * gain >= -LOSS
 
 
 def _advice(dataset: Dataset, row: BoardRow) -> str:
@@ -252,18 +249,8 @@ def _advice(dataset: Dataset, row: BoardRow) -> str:
     return f"{sentence} These results {not_}show that its {order.name} is lower than ERM's.{price}"
 
 
-def write(dataset: Dataset, found: Flips) -> Path:
-    """Write the molecules that flip as a CSV in ``reports/`` of the user's home; return its path.
-
-    Its name says which method and sampling it is of, so that it does not replace that of another.
-    """
-    path = place(found.cell, "flips.csv")
-    save(path, to_csv(found, of_tests(dataset)).encode())
-    return path
-
-
 def place(cell: Cell, end: str) -> Path:
-    """Return the path of a report on ``cell`` in ``folder()``."""
+    """Return the path of a report on ``cell`` in ``folder()``, whose name says which method and sampling it is of."""
     return folder() / f"{cell.key.dataset}-{slug(cell.title)}-{cell.key.sampling}-{end}"
 
 
@@ -274,11 +261,10 @@ def folder() -> Path:
     return path
 
 
-def fragile(dataset: Dataset, found: Flips) -> list[str]:
+def fragile(found: Flips, smiles: Mapping[str, str]) -> list[str]:
     """Return a line for each of the molecules that flip most often."""
-    smiles = of_tests(dataset)
     some = found.table.head(FRONT)
-    classes = dataset.task == "classification"
+    classes = found.predictions.task == "classification"
     values = some["churn" if classes else "mean_difference"]
     return [
         f"{f'{100 * value:.0f} % of pairs' if classes else f'{value:.3g} apart'}  {smiles.get(name, name)}"
