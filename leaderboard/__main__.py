@@ -13,6 +13,7 @@ from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
+METHOD = typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
 STORE = typer.Option(help="MLflow store, or a folder of exported results.", show_default="MLFLOW_TRACKING_URI")
 
 
@@ -69,9 +70,7 @@ def predict(
     file: Annotated[Path, typer.Argument(help="New molecules: CSV, TSV, Excel, Parquet or SDF.")],
     dataset: Annotated[str, typer.Option(help="Dataset that the method was trained on.")],
     out: Annotated[Path, typer.Option(help="CSV to write; it must not exist.")] = Path("predictions.csv"),
-    method: Annotated[
-        str, typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
-    ] = "",
+    method: Annotated[str, METHOD] = "",
     sheet: Annotated[str, typer.Option(help="Sheet of a workbook.")] = "",
     store: Annotated[str, STORE] = "",
     jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
@@ -107,9 +106,7 @@ def predict(
 @app.command()
 def report(
     dataset: Annotated[str, typer.Argument(help="A dataset of your own that methods were run on.")],
-    method: Annotated[
-        str, typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
-    ] = "",
+    method: Annotated[str, METHOD] = "",
     store: Annotated[str, STORE] = "",
     jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
 ) -> None:
