@@ -13,11 +13,13 @@ import typer
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from benchmark.measure.intervals import IntervalKind
     from leaderboard.read.results import Results
-    from leaderboard.scoring.review import Review
     from leaderboard.scoring.roles import Options
     from leaderboard.scoring.runs import Runs
+    from leaderboard.scoring.score import Score
 
 TABLE = "Table (Parquet, CSV, MLflow's JSON) or runs:/RUN_ID/ARTIFACT."
 
@@ -94,7 +96,7 @@ def score(
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
     from leaderboard.scoring import reports, sources, standing
-    from leaderboard.scoring.review import fragile, select
+    from leaderboard.scoring.review import fragile, to_review
     from leaderboard.scoring.score import score
 
     part = _share(share, "--review-share")
@@ -113,10 +115,10 @@ def score(
         detail = [reports.scorecard(result), reports.by_class(result)] if more else []
         tables = [reports.facts(result), *detail, reports.triage(result, LONG if more else SHORT)]
         reports.terminal([table for table in tables if table], reports.sentences(result))
-    selected = select(result, part) if review else None
-    if review and selected:
-        _write(review, selected.table.to_csv(index=False))
-    results = standing.published_results(leading=selected is None)  # after the score: they take seconds to read
+    if review:
+        reviewed = to_review(result, part)
+        _write(review, reviewed.to_csv(index=False))
+    results = standing.published_results(leading=review is None)  # after the score: they take seconds to read
     where = standing.standing(result, results)
     if html:
         _write(html, reports.to_html(result, where, LONG))
@@ -129,22 +131,23 @@ def score(
         _write(json, reports.to_json(result, where))
     hint = [] if more else ["Add --more for the scorecard, churn by class, more examples and the published methods."]
     reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
-    if review and selected:
-        _say_review(selected, part, results, review)
+    if review:
+        _say_review(result, reviewed, part, results, review)
 
 
-def _say_review(result: Review, share: float, results: Results | None, out: Path) -> None:
-    """Say which share of the flips the examples in ``out`` have, here and in the published results."""
+def _say_review(score: Score, table: pd.DataFrame, share: float, results: Results | None, out: Path) -> None:
+    """Say which share of the flips the examples to review have, here and in the published results."""
     from leaderboard.scoring import standing
 
-    n = len(result.table)
-    typer.echo(f"{result.n} of {n} examples to review ({result.n / n:.0%}): {out}")
-    flips = int((result.score.example_churn > 0).sum())
-    regression = result.score.runs.task == "regression"
+    n, churn = int(table["review"].sum()), score.example_churn[score.ranking]
+    typer.echo(f"{n} of {len(table)} examples to review ({n / len(table):.0%}): {out}")
+    flips = int((churn > 0).sum())
+    regression = score.runs.task == "regression"
     what = "total difference" if regression else f"{flips} flips"
     if flips:
+        captured = churn[:n].sum() / churn.sum()
         typer.echo(
-            f"They contain {result.captured:.0%} of the {what} between these two runs. This is in-sample: the same "
+            f"They contain {captured:.0%} of the {what} between these two runs. This is in-sample: the same "
             "runs ranked the examples, so their flips come first whatever the model."
         )
     else:

@@ -1,7 +1,5 @@
 """Examples to review, ranked by one extra retraining, and tables of what changes between runs."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -10,30 +8,17 @@ from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import Score
 
 
-@dataclass(frozen=True)
-class Review:
-    """The examples to review: the first ``n`` rows of ``table``, which has all examples, most fragile first.
+def to_review(score: Score, share: float) -> pd.DataFrame:
+    """Tabulate all examples as ``fragile`` does, the first ``share`` (0 to 1) of them with True as ``review``.
 
-    ``captured`` is the share of the flips between the two runs in these rows (nan without a flip).
+    Raises UserError unless they are ranked by two runs.
     """
-
-    table: pd.DataFrame
-    n: int
-    captured: float
-    score: Score
-
-
-def select(result: Score, share: float) -> Review:
-    """Select the first ``share`` (0 to 1) of examples for review, ranked by two retrainings. Raises UserError."""
-    runs = result.runs
+    runs = score.runs
     if len(runs.names) != 2:
         raise UserError(f"{runs.source}: --review takes two runs, found {len(runs.names)}")
-    n = int(np.ceil(share * len(runs.ids) - 1e-9))
-    churn = result.example_churn[result.ranking]
-    captured = float(churn[:n].sum() / churn.sum()) if churn.any() else float("nan")
-    table = fragile(result)
-    table.insert(1, "review", np.arange(len(table)) < n)
-    return Review(table, n, captured, result)
+    table = fragile(score)
+    table.insert(1, "review", np.arange(len(table)) < np.ceil(share * len(table) - 1e-9))
+    return table
 
 
 def changed(both: Runs) -> pd.DataFrame:

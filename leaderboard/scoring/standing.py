@@ -1,13 +1,13 @@
 """Place of a churn among the published results, and how well two runs rank the examples that flip there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.measure.catalogue import MAE, churn, example_flips
 from benchmark.measure.intervals import Estimate
-from benchmark.measure.triage import Gain, gain, subsets
+from benchmark.measure.triage import gain, subsets
 from benchmark.types import REFERENCE, Predictions, Sampling
 from leaderboard.read import published
 from leaderboard.read.results import Entry, Results, collect
@@ -91,21 +91,24 @@ def _churn(entry: Entry) -> float:
 def captured(results: Results, share: float) -> dict[str, float]:
     """Return, for each dataset, the fraction of ERM's flips in held-out runs that the first ``share`` of examples has.
 
-    Examples are ranked by two runs with ``score.rank``; the share is the mean over up to 45 pairs of runs and over
-    splits. Datasets with fewer than four runs, or without a flip outside the two, are left out.
+    Examples are ranked by two runs with ``score.rank``; the fraction is the mean over splits of ``out_of_sample``.
+    Datasets with fewer than four runs, or without a flip outside the two, are left out.
     """
     shares = {}
     for dataset in results.of_task("classification"):
         cells = dataset.reference.cells.values() if dataset.reference else ()
         parts = [cell.predictions["id"] for cell in cells if len(cell.key.seeds) >= 4]
-        values = [out_of_sample(p, lambda curve: float(curve.recall(share))) for p in parts]
+        values = [out_of_sample(p, share) for p in parts]
         if values and np.isfinite(values).all():
             shares[dataset.title] = float(np.mean(values))
     return shares
 
 
-def out_of_sample(p: Predictions, statistic: Callable[[Gain], float]) -> float:
-    """Average ``statistic`` over pairs of runs that rank the examples, with flips counted among the other runs."""
+def out_of_sample(p: Predictions, share: float) -> float:
+    """Return the fraction of flips in the first ``share`` of examples, as two runs rank them, among the other runs.
+
+    It is the mean over up to 45 pairs of runs; nan if no others flip.
+    """
     values = []
     for pair in subsets(len(p.seeds), 2):
         seen, rest = p.only(pair), p.only([run for run in range(len(p.seeds)) if run not in pair])
@@ -114,5 +117,5 @@ def out_of_sample(p: Predictions, statistic: Callable[[Gain], float]) -> float:
         place[order] = -np.arange(len(order))
         flips = example_flips(rest)
         if flips.any():
-            values.append(statistic(gain(place, flips)))
+            values.append(gain(place, flips).recall(share))
     return float(np.mean(values)) if values else float("nan")

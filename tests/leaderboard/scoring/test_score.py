@@ -204,7 +204,7 @@ def test_out_of_sample_capture_counts_flips_of_other_runs_only(make_cell):
     rng = np.random.default_rng(3)
     p = rng.random((4, 50))
     cell = make_cell("erm", np.stack([1 - p, p], axis=-1))
-    result = standing.out_of_sample(cell.predictions["id"], lambda curve: float(curve.recall(0.3)))
+    result = standing.out_of_sample(cell.predictions["id"], 0.3)
     shares = []
     for pair in combinations(range(4), 2):
         rest = [r for r in range(4) if r not in pair]
