@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from leaderboard.__main__ import app
-from leaderboard.scoring.gate import gate
-from leaderboard.scoring.runs import Runs
 from leaderboard.write.published import write as write_published
 
 KEPT = ("mid", "edge", "solubility")
@@ -112,30 +110,6 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     assert "'m0' is in" in str(result.exception)
     result = run("gate", old, old, "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
-
-
-def test_good_and_bad_flips_are_counted_with_exact_intervals():
-    ids = np.array([f"m{t}" for t in range(100)])
-    y = np.zeros(100, dtype=int)
-    old, new = np.zeros((1, 100), dtype=int), np.zeros((1, 100), dtype=int)
-    old[0, :3], new[0, 10:15] = 1, 1
-    outcome = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, by_estimate=True)
-    shares = {name: round(100 * e.value) for name, e in outcome.estimates.items()}
-    assert shares == {"flips": 8, "bad": 5, "good": 3, "other": 0}
-    assert outcome.passed
-    assert (outcome.estimates["bad"].low, outcome.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
-    unsure = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
-    assert (unsure.passed, unsure.undecided) == (False, True)
-
-
-@pytest.mark.parametrize("runs", [1, 2, 5])
-def test_a_gate_takes_examples_even_where_no_run_differs(runs):
-    same = np.tile([0, 1], (runs, 10))
-    outcome = gate(Runs.of(same), Runs.of(same), 0.05)
-    assert outcome.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
-    assert not outcome.passed
-    assert gate(Runs.of(same), Runs.of(same), 0.17).passed
-    assert gate(Runs.of(same), Runs.of(same), 0.0, by_estimate=True).passed
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):

@@ -90,8 +90,20 @@ def test_runs_that_differ_as_a_whole_leave_the_share_open_though_all_examples_ar
     assert (found.low, found.value, found.high) == (pytest.approx(0, abs=0.01), 0.5, pytest.approx(1, abs=0.01))
 
 
-@pytest.mark.parametrize("runs", [1, 4])
-def test_if_everything_flips_the_lower_end_is_exact(runs: int) -> None:
-    found = flips_of(np.ones((runs, 20), dtype=bool))
-    assert (found.value, found.high) == (1, 1)
-    assert found.low == pytest.approx(0.025 ** (1 / 20))
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_if_nothing_or_everything_flips_the_other_end_is_exact(runs: int) -> None:
+    none, every = (flips_of(np.full((runs, 20), flips)) for flips in (False, True))
+    assert (none.low, none.value, every.value, every.high) == (0, 0, 1, 1)
+    assert (1 - none.high, every.low) == pytest.approx((0.025 ** (1 / 20), 0.025 ** (1 / 20)))
+
+
+def test_of_one_run_good_and_bad_flips_have_clopper_and_pearsons_intervals() -> None:
+    y, old, new = np.zeros((3, 100), dtype=int)
+    old[:3], new[10:15] = 1, 1
+    tables = Runs.of(old[None], y), Runs.of(new[None], y)
+    outcome = gate(*tables, 0.08, by_estimate=True)
+    for name, count in {"flips": 8, "bad": 5, "good": 3}.items():
+        found = outcome.estimates[name]
+        assert (found.value, found.low, found.high) == pytest.approx((count / 100, *clopper_pearson(count, 100)))
+    assert outcome.passed
+    assert (gate(*tables, 0.08).passed, gate(*tables, 0.08).undecided) == (False, True)
