@@ -1,7 +1,6 @@
 """The documentation site: it is built without a warning, whole, and without requests to other hosts."""
 
 import importlib
-import json
 import os
 import re
 import subprocess
@@ -140,32 +139,14 @@ def test_formulas_become_mathml(modules: dict[str, ModuleType]) -> None:
 
 
 def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[str, ModuleType]) -> None:
+    from nbformat import v4
+
     table = '<style scoped>td {}</style><table border="1" class="dataframe"><tr><td>12</td></tr></table>'
-    notebook = {
-        "cells": [
-            {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Title\n\nText."},
-            {
-                "cell_type": "code",
-                "id": "b",
-                "metadata": {},
-                "execution_count": 1,
-                "source": "frame",
-                "outputs": [
-                    {
-                        "output_type": "execute_result",
-                        "execution_count": 1,
-                        "metadata": {},
-                        "data": {"text/html": table},
-                    },
-                    {"output_type": "display_data", "metadata": {}, "data": {"image/png": "aGVsbG8="}},
-                ],
-            },
-        ],
-        "metadata": {"language_info": {"name": "python"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    made = dict(modules["notebooks"].page("notebooks/one.ipynb", json.dumps(notebook).encode()))
+    shown = ("execute_result", {"text/html": table}), ("display_data", {"image/png": "aGVsbG8="})
+    code = v4.new_code_cell("frame", outputs=[v4.new_output(kind, data) for kind, data in shown])
+    notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# Title\n\nText."), code])
+    notebook.metadata = {"language_info": {"name": "python"}}
+    made = dict(modules["notebooks"].page("notebooks/one.ipynb", v4.writes(notebook).encode()))
     text = made.pop("notebooks/one.md")
     assert text.startswith("# Title\n\n[Download this notebook](one.ipynb)")
     assert "```python\nframe\n```" in text

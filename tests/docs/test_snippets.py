@@ -109,6 +109,13 @@ def surroundings(folder: Path) -> dict[str, str]:
     }
 
 
+def empty(folder: str | Path) -> Path:
+    """Make the empty folder that a page is run in."""
+    home = Path(folder).resolve() / "churn"
+    home.mkdir()
+    return home
+
+
 def outputs(page: str, folder: Path) -> list[tuple[Block, str]]:
     """Run a page in an empty folder, and return each block of ``text`` with what the command before it printed."""
     shown, printed = [], None
@@ -118,25 +125,13 @@ def outputs(page: str, folder: Path) -> list[tuple[Block, str]]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
         elif block.kind in ("sh", "python"):
-            words = (
-                ["bash", "-euo", "pipefail", "-c", block.text]
-                if block.kind == "sh"
-                else [sys.executable, "-c", block.text]
-            )
-            done = subprocess.run(
-                words,
-                cwd=folder,
-                env=surroundings(folder),
-                check=False,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-            )
+            words = ["bash", "-euo", "pipefail", "-c"] if block.kind == "sh" else [sys.executable, "-c"]
+            streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            done = subprocess.run([*words, block.text], cwd=folder, env=surroundings(folder), **streams)
             printed = done.stdout.decode().replace(str(folder), HOME)
             expected = re.fullmatch(r"exit code (\d+)", block.note)
-            assert done.returncode == (int(expected[1]) if expected else 0), (
-                f"line {block.line}: {block.text}\n{printed}"
-            )
+            code = int(expected[1]) if expected else 0
+            assert done.returncode == code, f"line {block.line}: {block.text}\n{printed}"
         elif block.kind == "text":
             assert printed is not None, f"line {block.line}: an output without a command"
             shown.append((block, tidy(printed)))
@@ -216,8 +211,7 @@ def write(page: Path) -> None:
     """Run a tutorial and write its outputs anew, those that do not fit what is shown in full."""
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder).resolve() / "churn"
-        home.mkdir()
+        home = empty(folder)
         for block, printed in reversed(outputs(text, home)):
             new = placed(block, printed)
             if new is None or new.count("\n") < block.text.count("\n"):
@@ -232,8 +226,7 @@ def write(page: Path) -> None:
     "name", [name if name in SHORT else pytest.param(name, marks=pytest.mark.long) for name in TUTORIALS]
 )
 def test_a_tutorial_runs_as_it_stands_and_prints_what_it_shows(name: str, tmp_path: Path) -> None:
-    home = tmp_path / "churn"
-    home.mkdir()
+    home = empty(tmp_path)
     for block, printed in outputs(TUTORIALS[name].read_text(encoding="utf-8"), home):
         assert placed(block, printed) is not None, (
             f"{name}.md, line {block.line} shows\n{block.text}\nprinted\n{printed}"
@@ -278,14 +271,11 @@ def write_notebook(path: Path) -> None:
     import nbformat
 
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder).resolve() / "churn"
-        home.mkdir()
-        notebook = executed(path, home)
+        notebook = executed(path, empty(folder))
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs = [
-                output for output in cell.outputs if output.get("name") != "stderr"
-            ]  # warnings of libraries
+            # without the warnings of libraries
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     nbformat.write(notebook, path)
 
 
@@ -294,8 +284,7 @@ def write_notebook(path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_notebook_runs_without_an_error_and_shows_what_its_cells_show(name: str, tmp_path: Path) -> None:
     pytest.importorskip("nbclient", reason="install the extra docs to run notebooks")
-    home = tmp_path / "churn"
-    home.mkdir()
+    home = empty(tmp_path)
     committed = json.loads(NOTEBOOKS[name].read_text(encoding="utf-8"))
     for before, after in zip(committed["cells"], executed(NOTEBOOKS[name], home).cells, strict=True):
         shown, printed = (
@@ -310,29 +299,19 @@ def test_a_notebook_is_committed_as_it_ran_from_top_to_bottom(name: str) -> None
     cells = json.loads(NOTEBOOKS[name].read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    assert not [
-        output
-        for cell in code
-        for output in cell["outputs"]
-        if output["output_type"] == "error" or output.get("name") == "stderr"
-    ]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not [one for one in outputs if one["output_type"] == "error" or one.get("name") == "stderr"]
 
 
 # Other pages
 
 
-SHELL = [
-    pytest.param(name, block, id=f"{name}:{block.line}")
-    for name, page in PAGES.items()
-    for block in blocks(page.read_text(encoding="utf-8"))
-    if block.kind == "sh"
-]
-PYTHON = [
-    pytest.param(block, id=f"{name}:{block.line}")
-    for name, page in PAGES.items()
-    for block in blocks(page.read_text(encoding="utf-8"))
-    if block.kind == "python"
-]
+LISTED = [(name, block) for name, page in PAGES.items() for block in blocks(page.read_text(encoding="utf-8"))]
+
+
+def of_kind(kind: str) -> list[Any]:
+    """The blocks of a kind on these pages, after the name of their page."""
+    return [pytest.param(name, one, id=f"{name}:{one.line}") for name, one in LISTED if one.kind == kind]
 
 
 @cache
@@ -421,10 +400,9 @@ def check(words: list[str], made: set[str]) -> None:
             assert (CHECKOUT / word).exists(), f"{shlex.join(words)}: no path {word}"
 
 
-@pytest.mark.parametrize(("name", "block"), SHELL)
+@pytest.mark.parametrize(("name", "block"), of_kind("sh"))
 def test_each_command_of_a_page_exists_with_its_options(name: str, block: Block) -> None:
-    text = PAGES[name].read_text(encoding="utf-8")
-    made = {one.title for one in blocks(text)} | {one.note for one in blocks(text)}
+    made = {text for page, one in LISTED if page == name for text in (one.title, one.note)}
     found = commands(block.text)
     assert found
     for words in found:
@@ -433,16 +411,15 @@ def test_each_command_of_a_page_exists_with_its_options(name: str, block: Block)
 
 def test_each_block_of_a_page_is_run_parsed_or_read() -> None:
     uncovered = []
-    for name, page in PAGES.items():
-        for block in blocks(page.read_text(encoding="utf-8")):
-            if block.kind in ("yaml", "toml", "json"):
-                read = {"yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}[block.kind](block.text)
-                for job in read.get("jobs", {}).values() if block.kind == "yaml" else ():
-                    for step in job["steps"]:
-                        for words in commands(step.get("run", "")):
-                            check(words, {"train.py", "predict.py"})
-            elif block.kind not in ("sh", "python", "text", "bibtex"):
-                uncovered.append(f"{name}:{block.line}: a block of {block.kind or 'no language'}")
+    for name, block in LISTED:
+        if block.kind in ("yaml", "toml", "json"):
+            read = {"yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}[block.kind](block.text)
+            for job in read.get("jobs", {}).values() if block.kind == "yaml" else ():
+                for step in job["steps"]:
+                    for words in commands(step.get("run", "")):
+                        check(words, {"train.py", "predict.py"})
+        elif block.kind not in ("sh", "python", "text", "bibtex"):
+            uncovered.append(f"{name}:{block.line}: a block of {block.kind or 'no language'}")
     assert not uncovered
 
 
@@ -473,8 +450,8 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", PYTHON)
-def test_the_python_of_a_page_runs(block: Block, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("name", "block"), of_kind("python"))
+def test_the_python_of_a_page_runs(name: str, block: Block, given: dict[str, Any]) -> None:
     with redirect_stdout(io.StringIO()):
         exec(block.text, given)
 
