@@ -99,7 +99,7 @@ def test_a_published_number_is_compared_with_the_method_as_it_was_published(resu
 def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_path: Path, monkeypatch) -> None:
     write_published(results, tmp_path / "0", tables=False)
     back = published.read(tmp_path / "0")
-    assert {cell.key for cell in map(_hashable, back)} == {cell.key for cell in map(_hashable, cells)}
+    assert len(back) == len(cells)
     for cell in cells:
         (same,) = (one for one in back if one.key == cell.key)
         np.testing.assert_allclose(same.predictions["id"].values, cell.predictions["id"].values, rtol=2.0**-7)
@@ -116,10 +116,6 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
         assert [line.partition(" on ")[0] for line in said] == ["Bagging K=5", "Bagging K=5 · SVM"]
     finally:
         published.listed_methods.cache_clear()
-
-
-def _hashable(cell: Cell) -> Cell:
-    return replace(cell, key=replace(cell.key, params=tuple(cell.key.params.items())))
 
 
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:

@@ -43,23 +43,21 @@ def commit(folder):
     git(folder, "commit", "-q", "--allow-empty", "-m", "x")
 
 
-def take(folder, out):
+def run(script, folder, *places, **environment):
+    """Run a script on the commit of what is in a repository."""
     commit(folder)
     base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
-    script = CHECKOUT / ".github/scripts/take-data"
-    return subprocess.run([script, base, head, out], cwd=folder, capture_output=True, text=True, check=False)
+    words = [CHECKOUT / ".github/scripts" / script, base, head, *places]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def judge(folder, out, **environment):
-    commit(folder)
-    base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
-    words = [CHECKOUT / ".github/scripts/judge", base, head, out / "out", out / "comment.md"]
-    return subprocess.run(words, cwd=folder, capture_output=True, check=False, env={**os.environ, **environment})
+    return run("judge", folder, out / "out", out / "comment.md", **environment)
 
 
 def test_the_data_files_of_a_proposal_are_taken_and_nothing_else(repository, tmp_path):
     (repository / "setup.py").write_text("raise SystemExit")
-    done = take(repository, tmp_path / "out")
+    done = run("take-data", repository, tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, "mine/1.0\n")
     taken = {path.relative_to(tmp_path / "out/mine/1.0").as_posix(): path.read_bytes()
              for path in (tmp_path / "out").rglob("*") if path.is_file()}  # fmt: skip
@@ -70,7 +68,7 @@ def test_proposals_of_other_things_are_refused(repository, tmp_path):
     mine = repository / "submissions/mine/1.0"
 
     def refused(message):
-        done = take(repository, tmp_path / "out")
+        done = run("take-data", repository, tmp_path / "out")
         assert done.returncode == 1
         assert message in done.stderr
 
@@ -96,7 +94,7 @@ def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(r
     shutil.rmtree(repository / "submissions/mine")
     shutil.copytree(good, repository / "submissions/forest/1.0")
     done = judge(repository, tmp_path, PYTHONPATH=str(CHECKOUT))
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, "")
     comment = (tmp_path / "comment.md").read_text()
     assert re.search(r"\*\*B3DB measured, halves&#58; place \d+ of 1\d by matched churn\*\*", comment)
     rows = [line.split(" | ")[0] for line in comment.splitlines() if line.startswith("| ")]
