@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import gc
 import os
 import shutil
@@ -47,9 +46,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
 
-
-BIRDS = {"train": 6, "validation": 2, "test": 4}
-"""Images of each part of the small Waterbirds."""
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -274,15 +270,14 @@ def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     from benchmark.data.rows import load_rows
 
     root = tmp_path / "data" / "hf" / "grodino" / "waterbirds"
-    for part, n in BIRDS.items():
+    for part, n in {"train": 6, "validation": 2, "test": 4}.items():
         folder = root / part
         folder.mkdir(parents=True)
-        with (folder / "metadata.csv").open("w", newline="", encoding="utf-8") as file:
-            table = csv.writer(file)
-            table.writerow(["file_name", "label", "place"])
-            for i in range(n):
-                Image.new("RGB", (40, 24 + i), (255 * (i % 2), 10 * i, 0)).save(folder / f"{i}.png")
-                table.writerow([f"{i}.png", i % 2, i // 2 % 2])
+        rows = ["file_name,label,place"]
+        for i in range(n):
+            Image.new("RGB", (40, 24 + i), (255 * (i % 2), 10 * i, 0)).save(folder / f"{i}.png")
+            rows.append(f"{i}.png,{i % 2},{i // 2 % 2}")
+        (folder / "metadata.csv").write_text("\n".join(rows) + "\n")
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     load_rows.cache_clear()
