@@ -136,25 +136,16 @@ def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("model", "said"),
     [
-        (["models:/broken/1", "models:/words/2"], ["models:/broken/1: it could not be loaded or fa", "no such assay"]),
-        pytest.param(
-            *(["models:/words/9", "models:/words/2"], ["models:/words/9: ", "(name=words, version=9) not found"]),
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            *(
-                ["models:/values/1", "models:/words/2"],
-                ["models:/values/1: its signature has the columns age, sex", "new.parquet lacks"],
-            ),
-            marks=pytest.mark.long,
-        ),
+        ("broken/1", ["models:/broken/1: it could not be loaded or fa", "no such assay"]),
+        pytest.param("words/9", ["models:/words/9: ", "(name=words, version=9) not found"], marks=pytest.mark.long),
+        pytest.param("values/1", ["its signature has the columns age, sex", "parquet lacks"], marks=pytest.mark.long),
     ],
     ids=["fails", "is missing", "wants other columns"],
 )
-def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, words: list[str], said: list[str]) -> None:
-    done = registry.gate(*words, "--max-flips", "5%", "--data", "new.parquet")
+def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, model: str, said: list[str]) -> None:
+    done = registry.gate(f"models:/{model}", "models:/words/2", "--max-flips", "5%", "--data", "new.parquet")
     assert isinstance(done.exception, UserError)
     assert all(text in str(done.exception) for text in said), done.exception
     assert "Traceback" not in str(done.exception)
@@ -196,7 +187,12 @@ def test_the_cause_of_a_failure_is_found_in_what_a_process_said() -> None:
     assert cause("") == "  no message"
 
 
-def evaluate(registry: Registry, model: Any, data: pd.DataFrame, kind: str = "classifier", **given: Any) -> Any:
+def evaluate(
+    registry: Registry, model: Any, data: pd.DataFrame, baseline: str = "", kind: str = "classifier", **given: Any
+) -> Any:
+    """What MLflow returns and records; with a ``baseline``, of the evaluator churn alone."""
+    if baseline:
+        given |= {"evaluators": "churn", "evaluator_config": {"baseline": baseline}}
     with mlflow.start_run(experiment_id=registry.experiment) as run:
         result = mlflow.models.evaluate(model, data, model_type=kind, **given)
     return result, MlflowClient().get_run(run.info.run_id)
@@ -234,10 +230,7 @@ def test_its_import_by_mlflow_loads_no_table_and_no_figure() -> None:
 @pytest.mark.filterwarnings("default")
 def test_evaluate_logs_flips_with_intervals_and_their_list(registry: Registry) -> None:
     data = registry.table.drop(columns="label")
-    config = {"baseline": "models:/words/1"}
-    result, run = evaluate(
-        registry, "models:/words/2", data, targets="y_true", evaluators="churn", evaluator_config=config
-    )
+    result, run = evaluate(registry, "models:/words/2", data, "models:/words/1", targets="y_true")
     a, b = registry.predicted["words"]
     expected = gate(*(Runs.of((p == WORDS[1]).astype(int)[None], registry.y) for p in (a, b)), 1.0).estimates
     names = {"flips": "flips", "bad": "bad_flips", "good": "good_flips", "other": "wrong_to_wrong"}
@@ -262,16 +255,8 @@ def test_evaluate_logs_flips_with_intervals_and_their_list(registry: Registry) -
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> None:
-    config = {"baseline": "models:/values/1"}
-    result, run = evaluate(
-        registry,
-        "models:/values/2",
-        registry.sugar,
-        "regressor",
-        targets="target",
-        evaluators="churn",
-        evaluator_config=config,
-    )
+    versions = "models:/values/2", registry.sugar, "models:/values/1"
+    result, run = evaluate(registry, *versions, "regressor", targets="target")
     a, b = registry.predicted["values"]
     name = "churn/mean_absolute_difference"
     assert run.data.metrics[name] == pytest.approx(np.abs(a - b).mean())
@@ -288,15 +273,13 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
 def test_it_stands_beside_the_default_evaluator_and_takes_predictions_without_a_model(registry: Registry) -> None:
     data = registry.x.assign(label=registry.y)
     config = {"churn": {"baseline": "models:/numbers/1"}, "default": {"log_model_explainability": False}}
-    evaluators = ["default", "churn"]
-    given = {"targets": "label", "evaluators": evaluators, "evaluator_config": config}
-    result, _ = evaluate(registry, "models:/numbers/2", data, **given)
+    both = {"evaluators": ["default", "churn"], "evaluator_config": config}
+    result, _ = evaluate(registry, "models:/numbers/2", data, targets="label", **both)
     flips = registry.flips("numbers").mean()
     assert result.metrics["churn/flips"] == pytest.approx(flips)
     assert result.metrics["accuracy_score"] == pytest.approx((registry.predicted["numbers"][1] == registry.y).mean())
     static = data.assign(said=registry.predicted["numbers"][1])
-    only = {**given, "evaluators": "churn", "evaluator_config": config["churn"]}
-    result, _ = evaluate(registry, None, static, predictions="said", **only)
+    result, _ = evaluate(registry, None, static, "models:/numbers/1", targets="label", predictions="said")
     assert result.metrics["churn/flips"] == pytest.approx(flips)
 
 
@@ -307,15 +290,13 @@ def test_without_a_baseline_it_explains_itself_and_never_stands_in_the_way_of_ot
     for config in (None, {}, {"base": "models:/numbers/1"}):
         with pytest.raises(MlflowException, match=r'"churn" needs the model to compare with: give evaluator_config='):
             evaluate(registry, "models:/numbers/2", data, targets="label", evaluators="churn", evaluator_config=config)
-    absent, other = ({"baseline": f"models:/{name}"} for name in ("numbers/9", "values/1"))
     with pytest.raises(MlflowException, match=r"the baseline models:/numbers/9 cannot be loaded: .*version=9"):
-        evaluate(registry, "models:/numbers/2", data, targets="label", evaluators="churn", evaluator_config=absent)
+        evaluate(registry, "models:/numbers/2", data, "models:/numbers/9", targets="label")
     sugar = registry.sugar.assign(target=(registry.sugar["target"] > 150).astype(int))
     with pytest.raises(MlflowException, match="beyond 0 to 1, but the true values are classes"):
-        evaluate(registry, "models:/values/2", sugar, targets="target", evaluators="churn", evaluator_config=other)
-    result, _ = evaluate(
-        registry, "models:/numbers/2", data, targets="label", evaluator_config={"log_model_explainability": False}
-    )
+        evaluate(registry, "models:/values/2", sugar, "models:/values/1", targets="target")
+    plain = {"log_model_explainability": False}
+    result, _ = evaluate(registry, "models:/numbers/2", data, targets="label", evaluator_config=plain)
     assert "accuracy_score" in result.metrics
     assert not any(name.startswith("churn") for name in result.metrics)
 
