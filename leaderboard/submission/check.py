@@ -32,10 +32,6 @@ SUM_TOLERANCE = 1e-3
 STATUS = "self-reported"
 
 
-class Refused(UserError):
-    """A submission that breaks rules, with a line for each."""
-
-
 @dataclass(frozen=True)
 class Submission:
     """A submission that meets all rules, with its predictions as the harness would have recorded them."""
@@ -60,7 +56,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
 
     The truth, the examples and the training rows come from the suite, never from the submission. It is compared with
     ``submissions``, the folder of all others, and with the ``published`` cells. Raises UserError for unreadable files,
-    and Refused with a line for each broken rule: file, row, expected and found.
+    and with a line for each broken rule: file, row, expected and found.
     """
     folder = open_folder(path)
     cells: list[Cell] = []
@@ -82,7 +78,10 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     ]  # a resubmission
     if folder.method in suite_methods(published):
         errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
-    taken = {key: other.key.method for other in others for key in (slug(_name(other)), slug(other.title))}
+    taken: dict[str, str] = {}
+    for other in others:
+        named = other.facts.submission.name if other.facts.submission else other.title
+        taken |= dict.fromkeys((slug(named), slug(other.title)), other.key.method)
     names = (folder.description.name, _title(folder))
     if method := next((taken[key] for key in map(slug, names) if key in taken), None):
         errors.append(
@@ -91,7 +90,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
         )
     errors += [line for cell in cells for line in _copies(cell, others)]
     if errors:
-        raise Refused("\n".join(errors))
+        raise UserError("\n".join(errors))
     return Submission(folder.method, folder.description, tuple(_marked(cell, others) for cell in cells))
 
 
@@ -257,10 +256,6 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
 def suite_methods(published: Iterable[Cell]) -> set[str]:
     """Return the names reserved for the suite: the reference, and the methods of its published runs."""
     return {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}
-
-
-def _name(cell: Cell) -> str:
-    return cell.facts.submission.name if cell.facts.submission else cell.title
 
 
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from benchmark.run import runner
 from benchmark.run.protocol import TRAIN_SEEDS, export
 from benchmark.store.cell import Cell
 from benchmark.types import Sampling
-from leaderboard.submission.check import Refused, validate
+from leaderboard.submission.check import validate
 
 from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside
 
@@ -80,7 +80,7 @@ def test_results_under_two_samplings_are_one_submission_without_the_mark(copied,
 def test_halves_for_some_datasets_do_not_stand_for_the_others(copied, protocol, tmp_path):
     other = export(REGRESSION, tmp_path / "protocol", sampling="paper").parent
     fill(copied, train_outside(other, own_forest), other, protocol)
-    with pytest.raises(Refused, match=f"{REGRESSION} has no results under halves, but {DATASET} has: add pred"):
+    with pytest.raises(UserError, match=f"{REGRESSION} has no results under halves, but {DATASET} has: add pred"):
         validate(copied)
 
 
@@ -138,7 +138,7 @@ ROW = rf"predictions/halves/{DATASET}\.parquet, row 3 \(canonical seed 99, train
     ],
 )
 def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoil, message):
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(UserError, match=message):
         validate(submit(spoil(forest.copy())))
 
 
@@ -147,25 +147,25 @@ def test_a_collapsed_model_is_taken_if_it_says_so_but_no_other_escapes_the_rules
     folder = submit(spoil(forest.copy()))
     with (folder / "submission.yml").open("a") as file:
         file.write(f"collapsed: [{DATASET}]\n")
-    with pytest.raises(Refused, match=message) if message else nullcontext():
+    with pytest.raises(UserError, match=message) if message else nullcontext():
         validate(folder)
 
 
 def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(good, forest, submit):
     renumbered = forest.assign(train_seed=21 - forest["train_seed"])
-    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 20 of 'forest'"):
+    with pytest.raises(UserError, match="train seed 1, 'id': the same as train seed 20 of 'forest'"):
         validate(submit(renumbered), good.parents[1])
 
 
 @pytest.mark.slow
 def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_one(good, inside):
-    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 1 of 'random_forest'"):
+    with pytest.raises(UserError, match="train seed 1, 'id': the same as train seed 1 of 'random_forest'"):
         validate(good, published=[inside])
     (own,) = validate(good).cells
     assert validate(good, published=[own]).cells
     stolen = replace(own, key=replace(own.key, method="theirs"))
     said = r"name: 'Forest elsewhere' is taken by 'theirs', .* another\n.* of 'theirs'"
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(UserError, match=said):
         validate(good, published=[stolen])
 
 
@@ -175,7 +175,7 @@ def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
     folder.parent.mkdir()
     copied.rename(folder)
     published = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
-    with pytest.raises(Refused, match=f"^folder '{method}': this name belongs to a method of the suite"):
+    with pytest.raises(UserError, match=f"^folder '{method}': this name belongs to a method of the suite"):
         validate(folder, published=published)
 
 
@@ -186,7 +186,7 @@ def test_a_name_that_looks_like_another_is_refused(copied, name):
     other = replace(own, key=replace(own.key, method="theirs", problem="another"))
     path = copied / "submission.yml"
     path.write_text(path.read_text().replace("Forest elsewhere", name))
-    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is taken by 'theirs', or so similar"):
+    with pytest.raises(UserError, match=r"^submission.yml: name: '.*' is taken by 'theirs', or so similar"):
         validate(copied, published=[other])
     path.write_text(path.read_text().replace(name, "Forest nearby"))
     assert validate(copied, published=[other]).cells
