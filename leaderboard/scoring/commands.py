@@ -283,13 +283,12 @@ def update(
 
 
 def own_store() -> str:
-    """Return the address of the user's own store; empty if it is a file that does not exist."""
+    """Return the address of the user's own store; empty if it is a file that does not exist, or an empty one."""
     from benchmark.store.opening import uri
 
     address = uri()
-    return (
-        "" if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).is_file() else address
-    )
+    path = Path(address.removeprefix("sqlite:///"))
+    return address if not address.startswith("sqlite:///") or (path.is_file() and path.stat().st_size) else ""
 
 
 def interval_kind(text: str) -> IntervalKind:
