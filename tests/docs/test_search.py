@@ -55,6 +55,25 @@ def test_the_most_accurate_pipelines_lose_less_as_the_page_says() -> None:
     assert f"MAE of {rich:.0f} % of plain ERM's, where the candidate has {candidate:.0f} %" in PAGE
 
 
+@pytest.mark.parametrize(
+    ("words", "task", "measure"),
+    [
+        ("matched churn (%)", "classification", ORDER["classification"]),
+        ("matched accuracy (%)", "classification", MATCHED_ACCURACY),
+        ("1 − ICC (%)", "regression", ORDER["regression"]),
+        ("MAE (% of ERM's)", "regression", MAE),
+    ],
+)
+def test_a_transferred_penalty_differs_from_the_default_as_the_page_says(
+    words: str, task: Task, measure: Measure
+) -> None:
+    unit = over_families(task, MAE, "ERM") if measure is MAE else 1
+    mine, other = (100 * over_families(task, measure, f"{CANDIDATE}{end}") / unit for end in ("", " · transferred"))
+    low, high = stats.t.interval(0.95, len(mine) - 1, (other - mine).mean(), stats.sem(other - mine))
+    gap = f"{(other - mine).mean():+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    assert f"| {words} | {mine.mean():.1f} | {other.mean():.1f} | {gap} |" in PAGE
+
+
 def test_the_draw_is_the_one_on_the_page() -> None:
     for task in ("classification", "regression"):
         assert " ".join(untouched(task)) in PAGE

@@ -21,7 +21,7 @@ def test_the_report_names_the_setting_and_how_many_choices_change(told) -> None:
     context = told(lambda dataset, text: (10, 8 if text == "svm" else 9))
     report = Transfer(dataset="dili,bace", method="svm", seeds="2", sampling="paper").report(context)
     assert report.answer == [
-        "classification, 2 families: svm, the setting {'C': 1.0, 'width': 1.0}. Without its own family, 100% of the "
+        "classification, 2 families: svm, the setting {'C': 1.0, 'width': 1.0}. Without its own family, 100 % of the "
         "datasets get the same."
     ]
     (sheet,) = report.sheets
