@@ -17,8 +17,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suite, if it is not installed
 
-import numpy as np
-
 from benchmark.run import grids, runner
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
@@ -71,18 +69,15 @@ def measure(path: Path) -> None:
 
 
 def compare(first: Path, second: Path) -> None:
-    """Print how far two measurements of the multiples of ERM's time agree, for means over the datasets of both."""
+    """Print the ratio of two measurements of each pipeline's time, summed over the cells in both."""
     one, two = _read(first), _read(second)
-    multiples: dict[str, list[tuple[float, float]]] = {}
-    erm = {line["dataset"]: digest for digest, line in one.items() if line["title"] == "ERM" and digest in two}
-    for digest in one.keys() & two.keys():
-        line = one[digest]
-        if unit := erm.get(line["dataset"]):
-            pair = tuple(seconds[digest]["seconds"] / seconds[unit]["seconds"] for seconds in (one, two))
-            multiples.setdefault(line["title"], []).append(pair)
-    ratios = {title: float(np.divide(*np.mean(pairs, axis=0))) for title, pairs in multiples.items()}
-    for title, ratio in sorted(ratios.items(), key=lambda item: item[1]):
-        print(f"{ratio:.3f}  {title} ({len(multiples[title])} datasets)")
+    sums: dict[str, list[float]] = {}
+    for cell in one.keys() & two.keys():
+        seconds = sums.setdefault(one[cell]["title"], [0.0, 0.0])
+        seconds[0] += one[cell]["seconds"]
+        seconds[1] += two[cell]["seconds"]
+    for ratio, title in sorted((a / b, title) for title, (a, b) in sums.items()):
+        print(f"{ratio:.3f}  {title}")
 
 
 def write_to(folder: Path, path: Path) -> None:
