@@ -1,6 +1,8 @@
 """Devices that networks are trained on."""
 
+import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from benchmark.errors import UserError
 CPU, CUDA = "cpu", "cuda"
 DRIVERS = [Path("/dev", name) for name in ("nvidiactl", "nvmap", "kfd", "dxg")]
 """Files that the drivers of NVIDIA and AMD, and Windows for its Linux, open to programs."""
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read once, by the first product of matrices on a GPU
 
 
 def device(name: str) -> str:
@@ -43,3 +46,24 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def repeatable(name: str) -> Iterator[None]:
+    """On a GPU, use algorithms that add numbers in the same order each time.
+
+    An operation that has none, in a module of one's own, raises RuntimeError.
+    """
+    if name == CPU:
+        yield
+        return
+    import torch  # slow to import
+
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Attempting to run cuBLAS")  # in each process, by the first backward pass
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before)

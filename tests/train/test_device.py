@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -25,6 +26,8 @@ from benchmark.types import PAPER, Problem, Recipe
 METHODS = ["erm", "swa", "bagging:k=2", "twin", "codistillation", "anchor", "gradnorm"]
 TOLERANCE = 1e-4
 """Difference in probability due to the order of sums, amplified by a few epochs of training."""
+LARGEST = 0.05
+"""The same where rounding moves a unit across the edge of its ReLU, which training amplifies."""
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
 
@@ -34,13 +37,13 @@ def molecules() -> Problem:
     return replace(load_problem("b3db_measured"), recipe=Recipe(epochs=2))
 
 
-def predicted(problem: Problem, where: str = CPU) -> np.ndarray:
-    """Predictions (M, S, T, C) of all methods, trained together on a device at each train seed, for the test set."""
+def predicted(problem: Problem, where: str = CPU, methods: Sequence[str] = METHODS) -> np.ndarray:
+    """Predictions (M, S, T, C) of methods, trained together on a device at each train seed, for the test set."""
     values = []
     for seed in (1, 2):
         sample, _ = sample_for(problem, PAPER, seed, where)
         with sharing():
-            models = [make_method(text, problem.task).fit(sample) for text in METHODS]
+            models = [make_method(text, problem.task).fit(sample) for text in methods]
             values.append([model.predict(problem.evals["id"].inputs) for model in models])
     return np.stack(values, axis=1)
 
@@ -54,19 +57,22 @@ def test_the_modules_that_a_gpu_trains_are_the_fast_networks(molecules: Problem)
     differences = np.abs(fast - modules)
     assert differences.max() > 0, "another way to compute them"
     assert np.median(differences) < TOLERANCE
-    assert differences.max() < 0.05  # where rounding moves a unit across the edge of its ReLU, training amplifies it
+    assert differences.max() < LARGEST
 
 
 @needs_gpu
 def test_a_gpu_gives_the_same_predictions(molecules: Problem) -> None:
-    one, other = predicted(molecules, CUDA), predicted(molecules)
-    assert np.abs(one - other).max() < TOLERANCE
-    assert (one.argmax(-1) == other.argmax(-1)).all()
+    differences = np.abs(predicted(molecules, CUDA) - predicted(molecules))
+    assert np.median(differences) < TOLERANCE
+    assert differences.max() < LARGEST
 
 
 @needs_gpu
-def test_a_gpu_gives_the_same_predictions_again(molecules: Problem) -> None:
-    assert np.array_equal(predicted(molecules, CUDA), predicted(molecules, CUDA))
+@pytest.mark.parametrize("methods", [METHODS, ["gin:epochs=5"], ["chemprop:epochs=5"]], ids=str)
+def test_a_gpu_gives_the_same_predictions_again(molecules: Problem, methods: list[str]) -> None:
+    if methods == ["chemprop:epochs=5"]:
+        pytest.importorskip("chemprop")
+    assert np.array_equal(predicted(molecules, CUDA, methods), predicted(molecules, CUDA, methods))
 
 
 def test_the_device_is_detected_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
