@@ -48,7 +48,9 @@ def files(
         yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles))
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
-            more["values"] = [_packed(p) for p in predictions]
+            positive = [p.values[..., 1] for p in predictions]
+            more["means"] = [_packed(p.mean(axis=0)) for p in positive]
+            more["deviations"] = [_packed(p.std(axis=0)) for p in positive]
         yield f"near-{name}.js", script(f"near-{name}", more)
 
 
@@ -107,10 +109,9 @@ def _characters(p: Predictions, scale: float, low: float) -> list[str]:
     return ["".join(map(chr, row)) for row in codes.tolist()]
 
 
-def _packed(p: Predictions) -> list[str]:
-    """Return the probability of class 1 of each example in all retrainings, a character each: steps of 2 % from "("."""
-    steps = np.rint(p.values[..., 1].T * 50).astype(np.uint8) + ord("(")
-    return [bytes(row).decode("ascii") for row in steps]
+def _packed(shares: np.ndarray) -> str:
+    """Return a character for each number (T,) between 0 and 1: steps of 2 % from "("."""
+    return bytes(np.rint(shares * 50).astype(np.uint8) + ord("(")).decode("ascii")
 
 
 def _rounded(values: np.ndarray, digits: int = 4) -> list[float]:

@@ -38,8 +38,8 @@ function inTenRows(about, flips, i, lines) {
   return [make("table", { class: "strips grouped", "aria-label": `The methods on ${flips.ids[i]}` }, make("tbody", {}, ...rows))];
 }
 
-/** Return probabilities that the build has packed into characters, in steps of 2 %. */
-const unpacked = (text) => [...text].map((c) => (c.charCodeAt(0) - 40) / 50);
+/** Return what the build has packed into the i-th character of `text`, in steps of 2 %. */
+const unpacked = (text, i) => number((text.charCodeAt(i) - 40) / 50, 2);
 
 /** All retrainings of all methods: a column for each train seed. */
 function retrainings(about, flips, i, more) {
@@ -47,19 +47,18 @@ function retrainings(about, flips, i, more) {
   const seeds = [...new Set(flips.methods.flatMap((m) => m.seeds))].sort((a, b) => a - b);
   const rows = flips.methods.map((method, k) => {
     const said = [...flips.strips[k][i]];
-    const values = more.values ? unpacked(more.values[k][i]) : null;
     const cells = seeds.map((seed) => {
       const run = method.seeds.indexOf(seed);
       if (run < 0) return make("td", {}, "");
       if (!classes) return make("td", {}, number(said[run], 2));
-      const text = values ? number(values[run], 2) : said[run];
-      return make("td", { class: said[run] === "0" ? "said" : "said one", title: `${className(about, said[run])}; train seed ${seed}` }, text);
+      return make("td", { class: said[run] === "0" ? "said" : "said one", title: `${className(about, said[run])}; train seed ${seed}` }, said[run]);
     });
     const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
     const link = make("a", { href: `../methods/${method.slug}.html` }, method.title);
-    return make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, rate), ...cells);
+    const sure = classes ? [more.means, more.deviations].map((packed) => make("td", {}, unpacked(packed[k], i))) : [];
+    return make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, rate), ...sure, ...cells);
   });
-  const top = ["Method", classes ? "Flips" : "Churn", ...seeds].map((text) => make("th", { scope: "col" }, String(text)));
+  const top = ["Method", ...(classes ? ["Flips", "Mean p", "SD"] : ["Churn"]), ...seeds].map((text) => make("th", { scope: "col" }, String(text)));
   return scrolling("Every retraining", make("table", { class: "runs" }, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...rows)));
 }
 
@@ -116,7 +115,7 @@ function oneMolecule(about, flips, i, more, [structure, ...words], lines) {
     near.length ? cards(about, more.rows, near) : make("p", { class: "note" }, "This page was built without the structures of the training rows."),
     make("details", {}, make("summary", {}, `Every retraining of all ${flips.methods.length} methods`),
       make("p", { class: "soft small" }, about.task === "classification"
-        ? "A column for each train seed: the probability of class 1, in steps of 0.02; a bar below marks class 1." : "A column for each train seed."),
+        ? "Mean and standard deviation of the probability of class 1, in steps of 0.02, and a column for each train seed with the class." : "A column for each train seed."),
       retrainings(about, flips, i, more)),
     make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]));
 }

@@ -664,9 +664,12 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
     assert page.hash == f"#molecule={name}"
     said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
     cells = page.run(f"return {said}.map((e) => [e.textContent, e.className])")
-    for value, (text, look) in zip(p.values[:, list(p.ids).index(name)], cells, strict=True):
-        assert float(text) == pytest.approx(value[1], abs=0.011)
+    values = p.values[:, list(p.ids).index(name)]
+    for value, (text, look) in zip(values, cells, strict=True):
+        assert int(text) == value.argmax()
         assert ("one" in look) == (value.argmax() == 1)
+    row = page.run("return [...document.querySelectorAll('.runs tbody tr:first-child td')].map((e) => e.textContent)")
+    assert [float(text) for text in row[1:3]] == pytest.approx([values[:, 1].mean(), values[:, 1].std()], abs=0.011)
     assert page.run("return document.querySelectorAll('.runs tbody tr').length") == 3
     similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] .similarity")]
         .map((e) => Number(e.textContent.replace("similarity ", "")))""")
