@@ -29,6 +29,8 @@ FAMILIES = 5
 """Number of families below which a mean over datasets has no interval over families."""
 FEWEST_UNITS = 6
 """Number of families below which Wilcoxon's test cannot find a difference."""
+PERMUTED = 13
+"""Number of families up to which SciPy permutes the signs of gaps with ties."""
 REHEARSED = 8
 """Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
@@ -231,9 +233,10 @@ def resolution_elsewhere(
 def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     """Return p (P,) of Wilcoxon's test on each row of ``gaps`` (P, F): 1 if all are 0.
 
-    Rows without ties share one call, which takes as long as a single one; SciPy treats rows that share one alike.
+    Rows without ties share one call, which takes as long as a single one; SciPy treats rows that share one alike. With
+    ties, it permutes the signs of few gaps, and would rank them again each time.
     """
-    from scipy.stats import wilcoxon  # slow to import
+    from scipy.stats import permutation_test, rankdata, wilcoxon  # slow to import
 
     sizes = np.sort(np.abs(gaps), axis=1)
     exact = (sizes[:, 0] > 0) & (np.diff(sizes, axis=1) > 0).all(axis=1)
@@ -241,8 +244,16 @@ def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     if exact.any():
         p[exact] = wilcoxon(gaps[exact], axis=1).pvalue
     for i in np.flatnonzero(~exact & gaps.any(axis=1)):
-        p[i] = wilcoxon(gaps[i]).pvalue
+        if gaps.shape[1] > PERMUTED:
+            p[i] = wilcoxon(gaps[i]).pvalue
+            continue
+        ranks = np.sign(gaps[i]) * (rankdata(np.abs(gaps[i])) - (gaps[i] == 0).sum())
+        p[i] = permutation_test((ranks,), _positive, permutation_type="samples", vectorized=True).pvalue
     return p
+
+
+def _positive(ranks: np.ndarray, axis: int) -> np.ndarray:
+    return np.maximum(ranks, 0).sum(axis=axis)
 
 
 def _difference(dataset: Dataset, first: str, second: str, evalset: str) -> Estimate:
