@@ -4,6 +4,7 @@ A quantity is given as one array per canonical split: (R,) with one value per re
 with one value per pair of retrainings; over test examples, (T,) with one contribution per example.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -211,7 +212,7 @@ def over_both(
     """
     value, by_run = influence(runs)
     other, by_example = influence(examples)
-    if not np.isclose(value, other, rtol=1e-5, atol=1e-9, equal_nan=True):
+    if not (math.isclose(value, other, rel_tol=1e-5, abs_tol=1e-9) or np.isnan([value, other]).all()):
         raise ValueError(f"runs and examples must be of one quantity, got means of {value} and {other}")
     estimate = _student(value, by_run + by_example, level)
     return estimate if differing(examples) >= fewest else estimate.bare()
@@ -280,7 +281,8 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """
     if ours.shape != theirs.shape:
         raise ValueError(f"only quantities of the same runs can be paired, got {ours.shape} and {theirs.shape}")
-    return np.where(np.isclose(ours, theirs, rtol=EQUAL, atol=0), 0.0, ours - theirs)
+    gaps = ours - theirs  # numpy.isclose takes seven times as long
+    return np.where((np.abs(gaps) <= EQUAL * np.abs(theirs)) | (ours == theirs), 0.0, gaps)
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
