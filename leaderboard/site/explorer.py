@@ -25,6 +25,8 @@ CHUNK = 100
 WIDTH, HEIGHT = 220, 150
 MOST = 50_000
 """Different numbers that characters before the surrogates can stand for."""
+DIGITS = "0123456789abcdefghijklmnopqrstuv"
+"""Digits for five retrainings each."""
 
 
 def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
@@ -44,8 +46,7 @@ def files(
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
-        churns = [example_churn(p) for p in predictions]
-        yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles))
+        yield f"{name}.js", script(name, _predictions(entries, predictions, smiles))
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
             positive = [p.values[..., 1] for p in predictions]
@@ -74,17 +75,22 @@ def example_churn(p: Predictions) -> np.ndarray:
 def _predictions(
     entries: Sequence[Entry],
     predictions: Sequence[Predictions],
-    churns: Sequence[np.ndarray],
     smiles: Mapping[str, str],
 ) -> dict[str, object]:
     first = predictions[0]
     classes = first.task == "classification"
-    rates = [np.nan_to_num(churn * 100 if classes else churn) for churn in churns]
-    every = np.concatenate([p.values[..., 0] for p in predictions])
-    span = float(np.ptp(every, axis=0).max()) or 1.0
-    scale = 10.0 ** min(np.ceil(2 - np.log10(span)), np.floor(np.log10(MOST / (np.ptp(every) or 1.0))))
-    low = float(np.rint(every.min() * scale))
-    return {
+    if classes and first.values.shape[-1] == 2:
+        packed: dict[str, object] = {"strips": _bits(predictions)}  # from which the page counts flips
+    elif classes:
+        packed = {"strips": [_classes(p) for p in predictions], "rates": _rates(predictions, 100)}
+    else:
+        every = np.concatenate([p.values[..., 0] for p in predictions])
+        span = float(np.ptp(every, axis=0).max()) or 1.0  # the widest example fits its strip
+        scale = 10.0 ** min(np.ceil(2 - np.log10(span)), np.floor(np.log10(MOST / (np.ptp(every) or 1.0))))
+        low = float(np.rint(every.min() * scale))
+        packed = {"strips": [_characters(p, scale, low) for p in predictions], "rates": _rates(predictions)}
+        packed |= {"scale": [scale, low], "span": span}
+    return packed | {
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y, 7),
         "smiles": [smiles.get(i) for i in first.ids.tolist()],
@@ -92,15 +98,23 @@ def _predictions(
             {"title": entry.title, "slug": entry.slug, "seeds": p.seeds}
             for entry, p in zip(entries, predictions, strict=True)
         ],
-        "strips": [_classes(p) if classes else _characters(p, scale, low) for p in predictions],
-        "scale": None if classes else [scale, low],
-        "rates": [_rounded(rate) for rate in rates],
-        "span": span,  # the widest example fits its strip
     }
+
+
+def _rates(predictions: Sequence[Predictions], times: float = 1) -> list[list[float]]:
+    return [_rounded(np.nan_to_num(example_churn(p) * times)) for p in predictions]
 
 
 def _classes(p: Predictions) -> list[str]:
     return ["".join(map(str, row)) for row in np.minimum(predicted_class(p.values).T, 9).tolist()]
+
+
+def _bits(predictions: Sequence[Predictions]) -> list[str]:
+    """Return the classes, of two, of each example: for each method its retrainings, as ``DIGITS``."""
+    rows = [predicted_class(p.values).T for p in predictions]
+    padded = np.hstack([np.pad(row, ((0, 0), (0, -row.shape[1] % 5))) for row in rows])
+    numbers = padded.reshape(len(padded), -1, 5) @ (1 << np.arange(5)[::-1])
+    return ["".join(DIGITS[number] for number in row) for row in numbers.tolist()]
 
 
 def _characters(p: Predictions, scale: float, low: float) -> list[str]:

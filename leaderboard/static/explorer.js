@@ -37,12 +37,27 @@ function viewOf(id) {
   return `#${state}`;
 }
 
-/** Replace the characters that stand for the predictions of a regression by numbers. */
-function withNumbers(flips) {
-  if (!flips.scale) return flips;
-  const [scale, low] = flips.scale;
-  flips.strips = flips.strips.map((rows) => rows.map((text) => [...text].map((c) => (c.charCodeAt(0) - 40 + low) / scale)));
-  flips.scale = null;
+/** Replace the characters that stand for the predictions: by numbers, or by a class for each retraining. */
+function unpackedFlips(flips, halved) {
+  if (flips.scale) {
+    const [scale, low] = flips.scale;
+    flips.strips = flips.strips.map((rows) => rows.map((text) => [...text].map((c) => (c.charCodeAt(0) - 40 + low) / scale)));
+    flips.scale = null;
+  } else if (!flips.rates) {
+    const bits = [...Array(32).keys()].map((n) => n.toString(2).padStart(5, "0"));
+    let start = 0;
+    const packed = flips.strips;
+    flips.strips = flips.methods.map(({ seeds }) => {
+      const from = start;
+      start += Math.ceil(seeds.length / 5);
+      return packed.map((text) => [...text.slice(from, start)].map((c) => bits[parseInt(c, 32)]).join("").slice(0, seeds.length));
+    });
+    flips.rates = flips.methods.map(({ seeds }, k) => {
+      const pairs = seeds.flatMap((a, i) => seeds.slice(0, i).map((b, j) => [i, j, a, b])).filter(([, , a, b]) => !halved || Math.ceil(a / 2) === Math.ceil(b / 2));
+      const rates = {}; // few strips differ
+      return flips.strips[k].map((s) => rates[s] ??= 100 * pairs.filter(([i, j]) => s[i] !== s[j]).length / (pairs.length || 1));
+    });
+  }
   return flips;
 }
 
@@ -81,7 +96,7 @@ function explorer() {
   async function show(state, more = false) {
     const turn = ++drawn;
     if (!more) shown = page;
-    const flips = withNumbers(await file(about.folder, state.shard));
+    const flips = unpackedFlips(await file(about.folder, state.shard), about.halved);
     const i = flips.ids.indexOf(state.molecule);
     const one = state.molecule !== "" && i >= 0;
     const order = one ? [i] : chosen(state, flips);

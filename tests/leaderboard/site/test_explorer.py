@@ -15,18 +15,27 @@ def content(script: str) -> dict:
     return json.loads(gzip.decompress(base64.b64decode(script.split('"')[-2])))
 
 
-def test_strips_and_rates_are_those_of_the_predictions(make_cell) -> None:
-    erm, calm = make_cell("d", "erm", 0.3), make_cell("d", "calm", 0.1)
-    dataset = collect([erm, calm]).datasets[0]
-    data = content(dict(explorer.files(dataset, {}))["99-id.js"])
+def test_of_two_classes_five_retrainings_are_a_digit(make_cell) -> None:
+    erm, calm = make_cell("d", "erm", 0.3), make_cell("d", "calm", 0.1, seeds=(1, 2, 3, 4, 5, 6, 7))
+    data = content(dict(explorer.files(collect([erm, calm]).datasets[0], {}))["99-id.js"])
     assert [m["title"] for m in data["methods"]] == ["ERM", "CALM"]
-    for k, cell in enumerate((erm, calm)):
-        labels = cell.predictions["id"].values.argmax(-1)
-        for i in range(labels.shape[1]):
-            assert data["strips"][k][i] == "".join(str(c) for c in labels[:, i])
-            rate = np.mean([labels[a, i] != labels[b, i] for a in range(5) for b in range(a)])
-            assert data["rates"][k][i] == pytest.approx(100 * rate, abs=0.01)
+    for i, text in enumerate(data["strips"]):
+        bits = [format(int(digit, 32), "05b") for digit in text]
+        of_erm, of_calm = (cell.predictions["id"].values[:, i].argmax(-1).tolist() for cell in (erm, calm))
+        assert bits[0] == "".join(map(str, of_erm))
+        assert bits[1] + bits[2] == "".join(map(str, of_calm)) + "000"
     assert set(data["smiles"]) == {None}
+
+
+def test_strips_and_rates_of_three_classes_are_those_of_the_predictions(make_cell) -> None:
+    values = np.random.default_rng(0).dirichlet([1, 1, 1], size=(5, 20))
+    cell = make_cell("d", "erm", values=values, y=np.zeros(20, dtype=np.int64))
+    data = content(dict(explorer.files(collect([cell]).datasets[0], {}))["99-id.js"])
+    labels = values.argmax(-1)
+    for i in range(20):
+        assert data["strips"][0][i] == "".join(str(c) for c in labels[:, i])
+        rate = np.mean([labels[a, i] != labels[b, i] for a in range(5) for b in range(a)])
+        assert data["rates"][0][i] == pytest.approx(100 * rate, abs=0.01)
 
 
 def test_a_regression_shows_its_values(make_cell) -> None:
