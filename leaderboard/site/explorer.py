@@ -23,8 +23,8 @@ from leaderboard.site import nearest
 CHUNK = 100
 """Molecules per drawing job."""
 WIDTH, HEIGHT = 220, 150
-MOST = 50_000
-"""Different numbers that characters before the surrogates can stand for."""
+STEPS = 80
+"""Steps in which the widest strip of a regression shows its numbers: a character each."""
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 """Digits for five retrainings each."""
 
@@ -50,8 +50,8 @@ def files(
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
             positive = [p.values[..., 1] for p in predictions]
-            more["means"] = [_packed(p.mean(axis=0)) for p in positive]
-            more["deviations"] = [_packed(p.std(axis=0)) for p in positive]
+            more["means"] = _characters(50 * np.array([p.mean(axis=0) for p in positive]))
+            more["deviations"] = _characters(50 * np.array([p.std(axis=0) for p in positive]))
         yield f"near-{name}.js", script(f"near-{name}", more)
 
 
@@ -85,11 +85,10 @@ def _predictions(
         packed = {"strips": [_classes(p) for p in predictions], "rates": _rates(predictions, 100)}
     else:
         every = np.concatenate([p.values[..., 0] for p in predictions])
-        span = float(np.ptp(every, axis=0).max()) or 1.0  # the widest example fits its strip
-        scale = 10.0 ** min(np.ceil(2 - np.log10(span)), np.floor(np.log10(MOST / (np.ptp(every) or 1.0))))
-        low = float(np.rint(every.min() * scale))
-        packed = {"strips": [_characters(p, scale, low) for p in predictions], "rates": _rates(predictions)}
-        packed |= {"scale": [scale, low], "span": span}
+        scale = STEPS / (float(np.ptp(every, axis=0).max()) or 1.0)
+        low = every.min(axis=0)
+        packed = {"strips": _characters((every - low) * scale), "rates": _rates(predictions), "scale": scale}
+        packed["low"] = _rounded(low, 7)
     return packed | {
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y, 7),
@@ -102,7 +101,7 @@ def _predictions(
 
 
 def _rates(predictions: Sequence[Predictions], times: float = 1) -> list[list[float]]:
-    return [_rounded(np.nan_to_num(example_churn(p) * times)) for p in predictions]
+    return [_rounded(np.nan_to_num(example_churn(p) * times), 3) for p in predictions]
 
 
 def _classes(p: Predictions) -> list[str]:
@@ -117,18 +116,12 @@ def _bits(predictions: Sequence[Predictions]) -> list[str]:
     return ["".join(DIGITS[number] for number in row) for row in numbers.tolist()]
 
 
-def _characters(p: Predictions, scale: float, low: float) -> list[str]:
-    """Return a character for each predicted number, in units of 1 / ``scale`` from ``low`` on, which is "("."""
-    codes = (np.rint(p.values[..., 0].T * scale) - low).astype(int) + ord("(")
-    return ["".join(map(chr, row)) for row in codes.tolist()]
+def _characters(steps: np.ndarray) -> list[str]:
+    """Return a text for each of T examples, with a character for each of ``steps`` (R, T): "(" is 0."""
+    return [bytes(row).decode("ascii") for row in (np.rint(steps).astype(np.uint8) + ord("(")).T]
 
 
-def _packed(shares: np.ndarray) -> str:
-    """Return a character for each number (T,) between 0 and 1: steps of 2 % from "("."""
-    return bytes(np.rint(shares * 50).astype(np.uint8) + ord("(")).decode("ascii")
-
-
-def _rounded(values: np.ndarray, digits: int = 4) -> list[float]:
+def _rounded(values: np.ndarray, digits: int) -> list[float]:
     return [float(f"{x:.{digits}g}") for x in values.tolist()]
 
 

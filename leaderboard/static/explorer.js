@@ -37,27 +37,25 @@ function viewOf(id) {
   return `#${state}`;
 }
 
-/** Replace the characters that stand for the predictions: by numbers, or by a class for each retraining. */
+/** Replace the characters that stand for the predictions of an example: by numbers, or by a class for each retraining. */
 function unpackedFlips(flips, halved) {
-  if (flips.scale) {
-    const [scale, low] = flips.scale;
-    flips.strips = flips.strips.map((rows) => rows.map((text) => [...text].map((c) => (c.charCodeAt(0) - 40 + low) / scale)));
-    flips.scale = null;
-  } else if (!flips.rates) {
-    const bits = [...Array(32).keys()].map((n) => n.toString(2).padStart(5, "0"));
-    let start = 0;
-    const packed = flips.strips;
-    flips.strips = flips.methods.map(({ seeds }) => {
-      const from = start;
-      start += Math.ceil(seeds.length / 5);
-      return packed.map((text) => [...text.slice(from, start)].map((c) => bits[parseInt(c, 32)]).join("").slice(0, seeds.length));
-    });
-    flips.rates = flips.methods.map(({ seeds }, k) => {
-      const pairs = seeds.flatMap((a, i) => seeds.slice(0, i).map((b, j) => [i, j, a, b])).filter(([, , a, b]) => !halved || Math.ceil(a / 2) === Math.ceil(b / 2));
-      const rates = {}; // few strips differ
-      return flips.strips[k].map((s) => rates[s] ??= 100 * pairs.filter(([i, j]) => s[i] !== s[j]).length / (pairs.length || 1));
-    });
-  }
+  if (typeof flips.strips[0] !== "string") return flips; // more than two classes, or unpacked before
+  const packed = flips.strips;
+  const bits = [...Array(32).keys()].map((n) => n.toString(2).padStart(5, "0"));
+  const numbers = (text, i) => [...text].map((c) => flips.low[i] + (c.charCodeAt(0) - 40) / flips.scale);
+  const classes = (text, n) => [...text].map((c) => bits[parseInt(c, 32)]).join("").slice(0, n);
+  let end = 0;
+  flips.strips = flips.methods.map(({ seeds: { length } }) => {
+    const start = end;
+    end += flips.scale ? length : Math.ceil(length / 5);
+    const [from, to] = [start, end];
+    return packed.map((text, i) => (flips.scale ? numbers(text.slice(from, to), i) : classes(text.slice(from, to), length)));
+  });
+  flips.rates ??= flips.methods.map(({ seeds }, k) => {
+    const pairs = seeds.flatMap((a, i) => seeds.slice(0, i).map((b, j) => [i, j, Math.ceil(a / 2) === Math.ceil(b / 2)])).filter(([, , halves]) => halves || !halved);
+    const rates = {}; // few strips differ
+    return flips.strips[k].map((s) => rates[s] ??= 100 * pairs.filter(([i, j]) => s[i] !== s[j]).length / (pairs.length || 1));
+  });
   return flips;
 }
 
@@ -128,7 +126,7 @@ function explorer() {
     const all = methods.flatMap(([, k]) => flips.strips[k][i]);
     const centre = classes ? 0 : (Math.min(...all) + Math.max(...all)) / 2;
     return methods.map(([method, k]) => {
-      const strip = classes ? classStrip(flips.strips[k][i], method.seeds, about.halved) : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
+      const strip = classes ? classStrip(flips.strips[k][i], method.seeds, about.halved) : valueStrip(flips.strips[k][i], flips.y[i], centre, 80 / flips.scale);
       const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
       const wrong = classes && verdict(flips, k, i) === "wrong" ? [" ", make("span", { class: "mark" }, "stable but wrong")] : [];
       return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", { class: "left" }, rate, ...wrong));

@@ -38,8 +38,8 @@ function inTenRows(about, flips, i, lines) {
   return [make("table", { class: "strips grouped", "aria-label": `The methods on ${flips.ids[i]}` }, make("tbody", {}, ...rows))];
 }
 
-/** Return what the build has packed into the i-th character of `text`, in steps of 2 %. */
-const unpacked = (text, i) => number((text.charCodeAt(i) - 40) / 50, 2);
+/** Return what the build has packed into the k-th character of `text`, in steps of 2 %. */
+const unpacked = (text, k) => number((text.charCodeAt(k) - 40) / 50, 2);
 
 /** All retrainings of all methods: a column for each train seed. */
 function retrainings(about, flips, i, more) {
@@ -55,7 +55,7 @@ function retrainings(about, flips, i, more) {
     });
     const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
     const link = make("a", { href: `../methods/${method.slug}.html` }, method.title);
-    const sure = classes ? [more.means, more.deviations].map((packed) => make("td", {}, unpacked(packed[k], i))) : [];
+    const sure = classes ? [more.means, more.deviations].map((packed) => make("td", {}, unpacked(packed[i], k))) : [];
     return make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, rate), ...sure, ...cells);
   });
   const top = ["Method", ...(classes ? ["Flips", "Mean p", "SD"] : ["Churn"]), ...seeds].map((text) => make("th", { scope: "col" }, String(text)));
@@ -115,7 +115,7 @@ function oneMolecule(about, flips, i, more, [structure, ...words], lines) {
     near.length ? cards(about, more.rows, near) : make("p", { class: "note" }, "This page was built without the structures of the training rows."),
     make("details", {}, make("summary", {}, `Every retraining of all ${flips.methods.length} methods`),
       make("p", { class: "soft small" }, about.task === "classification"
-        ? "Mean and standard deviation of the probability of class 1, in steps of 0.02, and a column for each train seed with the class." : "A column for each train seed."),
+        ? "Mean and standard deviation of the probability of class 1, in steps of 0.02, and a column for each train seed with the class." : `A column for each train seed, to the nearest ${number(1 / flips.scale, 2)} ${about.unit}.`),
       retrainings(about, flips, i, more)),
     make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]));
 }

@@ -42,12 +42,11 @@ def test_a_regression_shows_its_values(make_cell) -> None:
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
     dataset = collect([make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))]).datasets[0]
     data = content(dict(explorer.files(dataset, {}))["99-id.js"])
-    scale, low = data["scale"]
-    shown = [(ord(c) - ord("(") + low) / scale for c in data["strips"][0][3]]
+    shown = [data["low"][3] + (ord(c) - ord("(")) / data["scale"] for c in data["strips"][3]]
     widest = np.ptp(values[..., 0], axis=0).max()
-    assert shown == pytest.approx(values[:, 3, 0], abs=widest / 200)
+    assert shown == pytest.approx(values[:, 3, 0], abs=widest / 159)
     pairs = [abs(values[a, 3, 0] - values[b, 3, 0]) for a in range(5) for b in range(a)]
-    assert data["rates"][0][3] == pytest.approx(np.mean(pairs), rel=1e-3)
+    assert data["rates"][0][3] == pytest.approx(np.mean(pairs), rel=1e-2)
 
 
 def test_the_search_knows_each_test_example_of_the_first_split_once(make_cell) -> None:
