@@ -38,6 +38,13 @@ COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b
 """Close to the hues of Okabe and Ito (2008), adjusted to a contrast of 3 on white and on near-black and a CIELAB
 distance of at least 25 between any two, also for readers who see no red or no green."""
 MARKERS = "osD^vPX<>p*"
+LEARNERS = (
+    *("Perceptron", "SVM", "Gaussian process", "Extra trees", "k-NN", "Random forest", "Logistic or ridge regression"),
+    *("LightGBM", "Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "Gradient boosting"),
+    "Kernel ridge",
+)
+"""Learners with the same colour in all results, whatever they are trained on, each its own."""
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8", "#a08000")
 TIP = "tip: "
 """Start of the ``gid`` of an artist whose rest is shown where the pointer rests on it."""
 MOST = 14
@@ -81,6 +88,11 @@ class Style:
     marker: str
 
 
+def hue_of(learner: str) -> str:
+    """Return the colour of a learner; of those that are not in ``LEARNERS``, some share one."""
+    return HUES[(LEARNERS.index(learner) if learner in LEARNERS else sum(map(ord, learner))) % len(HUES)]
+
+
 def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
     """Return a colour and a marker for each method: ink for the reference; no two look the same before there are 77.
 
@@ -90,12 +102,19 @@ def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
         Style(COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)])
         for i in range(len(COLOURS) * len(MARKERS))
     ]
-    taken = dict(zip(FIXED, looks, strict=False))
+    taken = {reference: Style(INK, "o")}
+    taken |= {title: look for title, look in zip(FIXED, looks, strict=False) if title not in LEARNERS}
+
+    def take(title: str, colour: str) -> None:
+        wanted = [*(Style(colour, marker) for marker in MARKERS if colour), *looks]
+        taken[title] = next((style for style in wanted if style not in taken.values()), looks[0])
+
+    for learner in LEARNERS:
+        take(learner, hue_of(learner))
     for title in sorted(set(titles) - {*FIXED, reference}):
-        colour = taken.get(re.split(" ·|,", title)[0], Style("", "")).colour
-        free = [style for style in looks if style not in taken.values()] or looks
-        taken[title] = next((style for style in free if style.colour == colour), free[0])
-    return {reference: Style(INK, "o")} | taken
+        own = taken.get(re.split(" ·|,", title)[0])
+        take(title, own.colour if own else "")
+    return taken
 
 
 @contextmanager

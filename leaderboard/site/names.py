@@ -8,18 +8,11 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from benchmark.pipeline import FEATURES
-from leaderboard.figures.style import COLOURS, INK, Style
+from leaderboard.figures.style import INK, Style, hue_of
 from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import slug
 from leaderboard.tables.boards import MARKS
 
-LEARNERS = (
-    *("Perceptron", "SVM", "Gaussian process", "Extra trees", "k-NN", "Random forest", "Logistic or ridge regression"),
-    *("LightGBM", "Multi-kernel SVM", "GIN", "TabM K=32", "XGBoost", "CatBoost", "Chemprop", "Gradient boosting"),
-    "Kernel ridge",
-)
-"""Learners with the same colours on every board: ink, those that they have in figures, and others."""
-HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8", "#a08000")
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
 SHAPES |= {"<": "◀", ">": "▶", "p": "⬟", "*": "★"}
 """The markers of figures as characters."""
@@ -82,9 +75,8 @@ class Names:
 
 def look_of_parts(parts: Parts) -> Style:
     """Return the colour of a learner and the marker of features; joint and rare ones share the last."""
-    colour = LEARNERS.index(parts.learner) if parts.learner in LEARNERS else sum(map(ord, parts.learner))
     marker = dict(zip(FEATURES.values(), "oPD^vX", strict=True)).get(parts.features, "s")
-    return Style(HUES[colour % len(HUES)], marker)
+    return Style(hue_of(parts.learner), marker)
 
 
 def _marker(style: Style) -> Markup:
