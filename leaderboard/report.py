@@ -1,15 +1,18 @@
 """A report on a user's own data in one file: the decision, the methods, the rows that flip, and what was left out."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import of_table
 from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
 from benchmark.files import save
 from benchmark.types import REFERENCE
 from leaderboard import my_data, predict
+from leaderboard.figures import molecules as depicted
 from leaderboard.figures.build import draw
 from leaderboard.figures.contrast import CLASSES
 from leaderboard.figures.figure import Drawing
@@ -17,7 +20,6 @@ from leaderboard.figures.pareto import pareto
 from leaderboard.figures.style import styles
 from leaderboard.read.results import Dataset, Results
 from leaderboard.read.structures import molecules
-from leaderboard.site.explorer import drawings
 from leaderboard.tables.boards import board
 from leaderboard.write.formats import to_html
 from leaderboard.write.templates import render
@@ -41,7 +43,10 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
         if flips is not None:
             found = molecules(dataset)
             smiles = dict(zip(found.ids.tolist(), found.smiles.tolist(), strict=True)) if found else {}
-            drawn = drawings({i: smiles[i] for i in flips.shown if i in smiles})
+            drawn = {}
+            for i in flips.shown:
+                with suppress(KeyError, UserError):  # not every row has a structure that can be drawn
+                    drawn[i] = depicted.draw(smiles[i], 220, 150)
             beside = my_data.place(cell, "all-rows.csv")
             save(beside, my_data.to_csv(flips, smiles).encode())
             values |= my_data.listed(flips, names, drawn) | {"beside": beside.name}

@@ -282,7 +282,8 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     if ours.shape != theirs.shape:
         raise ValueError(f"only quantities of the same runs can be paired, got {ours.shape} and {theirs.shape}")
     gaps = ours - theirs  # numpy.isclose takes seven times as long
-    return np.where((np.abs(gaps) <= EQUAL * np.abs(theirs)) | (ours == theirs), 0.0, gaps)
+    close = (np.abs(gaps) <= EQUAL * np.abs(theirs)) & np.isfinite(theirs)
+    return np.where(close | (ours == theirs), 0.0, gaps)
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,7 +44,7 @@ LEARNERS = (
     "Kernel ridge",
 )
 """Learners with the same colour in all results, whatever they are trained on, each its own."""
-HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#087060", "#686820", "#e02020", "#2850f8", "#a08000")
+HUES = (INK, *COLOURS, "#c95fd6", "#e6007e", "#70a000", "#0a7868", "#686820", "#e02020", "#2850f8", "#a08000")
 TIP = "tip: "
 """Start of the ``gid`` of an artist whose rest is shown where the pointer rests on it."""
 MOST = 14
@@ -94,7 +94,7 @@ def hue_of(learner: str) -> str:
 
 
 def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
-    """Return a colour and a marker for each method: ink for the reference; no two look the same before there are 77.
+    """Return a colour and a marker for each method: ink for the reference, and no two alike while there are any left.
 
     With other features or settings, which follow its name, a learner keeps its colour.
     """
@@ -105,15 +105,16 @@ def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
     taken = {reference: Style(INK, "o")}
     taken |= {title: look for title, look in zip(FIXED, looks, strict=False) if title not in LEARNERS}
 
-    def take(title: str, colour: str) -> None:
-        wanted = [*(Style(colour, marker) for marker in MARKERS if colour), *looks]
-        taken[title] = next((style for style in wanted if style not in taken.values()), looks[0])
+    def take(title: str, wanted: Sequence[Style]) -> None:
+        free = [style for style in wanted if style not in taken.values()]
+        taken[title] = free[0] if free else wanted[sum(map(ord, title)) % len(wanted)]
 
     for learner in LEARNERS:
-        take(learner, hue_of(learner))
-    for title in sorted(set(titles) - {*FIXED, reference}):
-        own = taken.get(re.split(" ·|,", title)[0])
-        take(title, own.colour if own else "")
+        take(learner, [Style(hue_of(learner), marker) for marker in MARKERS])
+    parts = {title: re.split(" ·|,", title)[0] for title in sorted(set(titles) - {*FIXED, reference})}
+    for title in sorted(parts, key=lambda title: parts[title] not in LEARNERS):
+        known = taken.get(parts[title])
+        take(title, [Style(known.colour, marker) for marker in MARKERS] if known else looks)
     return taken
 
 

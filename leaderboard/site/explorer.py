@@ -4,27 +4,19 @@ import base64
 import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 import numpy as np
 
-from benchmark.errors import UserError
-from benchmark.files import named, program
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
-from leaderboard.figures import molecules
-from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
 
-CHUNK = 100
-"""Molecules per drawing job."""
-WIDTH, HEIGHT = 220, 150
 STEPS = 80
-"""Steps in which the widest strip of a regression shows its numbers: a character each."""
+"""Steps in which the numbers of an example of a regression are shown, a character each; common to most examples."""
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 """Digits for five retrainings each."""
 
@@ -85,10 +77,11 @@ def _predictions(
         packed = {"strips": [_classes(p) for p in predictions], "rates": _rates(predictions, 100)}
     else:
         every = np.concatenate([p.values[..., 0] for p in predictions])
-        scale = STEPS / (float(np.ptp(every, axis=0).max()) or 1.0)
-        low = every.min(axis=0)
-        packed = {"strips": _characters((every - low) * scale), "rates": _rates(predictions), "scale": scale}
-        packed["low"] = _rounded(low, 7)
+        low, ranges = every.min(axis=0), np.ptp(every, axis=0)
+        steps = np.maximum(ranges, np.median(ranges)) / STEPS
+        steps[steps == 0] = 1
+        packed = {"strips": _characters((every - low) / steps), "rates": _rates(predictions)}
+        packed |= {"low": _rounded(low, 7), "steps": _rounded(steps, 7), "span": float(np.quantile(ranges, 0.9)) or 1}
     return packed | {
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y, 7),
@@ -101,7 +94,7 @@ def _predictions(
 
 
 def _rates(predictions: Sequence[Predictions], times: float = 1) -> list[list[float]]:
-    return [_rounded(np.nan_to_num(example_churn(p) * times), 3) for p in predictions]
+    return [_rounded(np.nan_to_num(np.broadcast_to(example_churn(p), len(p.ids)) * times), 3) for p in predictions]
 
 
 def _classes(p: Predictions) -> list[str]:
@@ -123,25 +116,6 @@ def _characters(steps: np.ndarray) -> list[str]:
 
 def _rounded(values: np.ndarray, digits: int) -> list[float]:
     return [float(f"{x:.{digits}g}") for x in values.tolist()]
-
-
-def drawings(smiles: Mapping[str, str]) -> dict[str, str]:
-    """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
-    from rdkit import rdBase  # imported only for drawing
-
-    texts = list(smiles.items())
-    parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-    recipe = [rdBase.rdkitVersion, program("leaderboard.figures"), WIDTH, HEIGHT]
-    jobs = (Job(named("drawings", [*recipe, part], ".json"), _draw, (part,)) for part in parts)
-    return {i: drawing for content in made(jobs) for i, drawing in json.loads(content)}
-
-
-def _draw(smiles: Sequence[tuple[str, str]]) -> bytes:
-    drawings = []
-    for i, text in smiles:
-        with suppress(UserError):
-            drawings.append((i, molecules.draw(text, WIDTH, HEIGHT)))
-    return json.dumps(drawings).encode()
 
 
 def script(name: str, content: object) -> str:

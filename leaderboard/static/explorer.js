@@ -10,7 +10,7 @@ function classStrip(classes, seeds, halved, named) {
   const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? cell(i) : "")).join("");
   const counts = [...new Set(runs)].sort().map((c) => `class ${c} in ${runs.filter((x) => x === c).length}`);
   const differ = pairs.filter((h) => new Set(runs.filter((_, i) => Math.ceil(seeds[i] / 2) === h)).size > 1).length;
-  const label = `${counts.join(", ")} of ${runs.length} retrainings${halved ? `; ${differ} of ${pairs.length} pairs differ` : ""}`;
+  const label = `${counts.join(", ")} of ${runs.length} retrainings${halved ? `; ${differ} of ${runs.length - pairs.length} pairs differ` : ""}`;
   return make("svg", { viewBox: `0 0 ${halved ? pairs.length : runs.length} ${halved ? 2.04 : 1}`, preserveAspectRatio: "none", role: "img", "aria-label": label, class: halved ? "pairs" : "" },
     make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
 }
@@ -42,19 +42,22 @@ function unpackedFlips(flips, halved) {
   if (typeof flips.strips[0] !== "string") return flips; // more than two classes, or unpacked before
   const packed = flips.strips;
   const bits = [...Array(32).keys()].map((n) => n.toString(2).padStart(5, "0"));
-  const numbers = (text, i) => [...text].map((c) => flips.low[i] + (c.charCodeAt(0) - 40) / flips.scale);
+  const numbers = (text, i) => {
+    const digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(flips.steps[i]))));
+    return [...text].map((c) => Number((flips.low[i] + (c.charCodeAt(0) - 40) * flips.steps[i]).toFixed(digits)));
+  };
   const classes = (text, n) => [...text].map((c) => bits[parseInt(c, 32)]).join("").slice(0, n);
   let end = 0;
   flips.strips = flips.methods.map(({ seeds: { length } }) => {
     const start = end;
-    end += flips.scale ? length : Math.ceil(length / 5);
+    end += flips.steps ? length : Math.ceil(length / 5);
     const [from, to] = [start, end];
-    return packed.map((text, i) => (flips.scale ? numbers(text.slice(from, to), i) : classes(text.slice(from, to), length)));
+    return packed.map((text, i) => (flips.steps ? numbers(text.slice(from, to), i) : classes(text.slice(from, to), length)));
   });
   flips.rates ??= flips.methods.map(({ seeds }, k) => {
     const pairs = seeds.flatMap((a, i) => seeds.slice(0, i).map((b, j) => [i, j, Math.ceil(a / 2) === Math.ceil(b / 2)])).filter(([, , halves]) => halves || !halved);
     const rates = {}; // few strips differ
-    return flips.strips[k].map((s) => rates[s] ??= 100 * pairs.filter(([i, j]) => s[i] !== s[j]).length / (pairs.length || 1));
+    return flips.strips[k].map((s) => rates[s] ??= Number((100 * pairs.filter(([i, j]) => s[i] !== s[j]).length / (pairs.length || 1)).toFixed(2)));
   });
   return flips;
 }
@@ -126,7 +129,7 @@ function explorer() {
     const all = methods.flatMap(([, k]) => flips.strips[k][i]);
     const centre = classes ? 0 : (Math.min(...all) + Math.max(...all)) / 2;
     return methods.map(([method, k]) => {
-      const strip = classes ? classStrip(flips.strips[k][i], method.seeds, about.halved) : valueStrip(flips.strips[k][i], flips.y[i], centre, 80 / flips.scale);
+      const strip = classes ? classStrip(flips.strips[k][i], method.seeds, about.halved) : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
       const rate = classes ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
       const wrong = classes && verdict(flips, k, i) === "wrong" ? [" ", make("span", { class: "mark" }, "stable but wrong")] : [];
       return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", { class: "left" }, rate, ...wrong));
@@ -145,7 +148,7 @@ function explorer() {
     const { state, flips, order, methods } = current;
     const rate = classes ? "flips (% of pairs)" : "churn";
     const header = ["example_id", "smiles", "y_true",
-      ...methods.flatMap(([m]) => [`${m.title}: ${rate}`, `${m.title}: predictions`])];
+      ...methods.flatMap(([m]) => [`${m.title}: ${rate}`, `${m.title}: predictions${classes ? "" : ", rounded"}`])];
     const rows = order.map((i) => [flips.ids[i], flips.smiles[i], flips.y[i],
       ...methods.flatMap(([, k]) => [flips.rates[k][i], [...flips.strips[k][i]].join(" ")])]);
     save(`${about.folder.slice(0, -1)}-${state.shard}.csv`, [header, ...rows]);

@@ -115,7 +115,7 @@ function oneMolecule(about, flips, i, more, [structure, ...words], lines) {
     near.length ? cards(about, more.rows, near) : make("p", { class: "note" }, "This page was built without the structures of the training rows."),
     make("details", {}, make("summary", {}, `Every retraining of all ${flips.methods.length} methods`),
       make("p", { class: "soft small" }, about.task === "classification"
-        ? "Mean and standard deviation of the probability of class 1, in steps of 0.02, and a column for each train seed with the class." : `A column for each train seed, to the nearest ${number(1 / flips.scale, 2)} ${about.unit}.`),
+        ? "Mean and standard deviation of the probability of class 1, in steps of 0.02, and a column for each train seed with the class." : `A column for each train seed, in steps of ${Number(flips.steps[i].toPrecision(2))} ${about.unit}.`),
       retrainings(about, flips, i, more)),
     make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]));
 }

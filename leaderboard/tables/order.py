@@ -244,7 +244,7 @@ def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     if exact.any():
         p[exact] = wilcoxon(gaps[exact], axis=1).pvalue
     for i in np.flatnonzero(~exact & gaps.any(axis=1)):
-        if gaps.shape[1] > PERMUTED:
+        if gaps.shape[1] > PERMUTED or np.isnan(gaps[i]).any():
             p[i] = wilcoxon(gaps[i]).pvalue
             continue
         ranks = np.sign(gaps[i]) * (rankdata(np.abs(gaps[i])) - (gaps[i] == 0).sum())

@@ -27,7 +27,22 @@ from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
-from leaderboard.figures.style import COLOURS, COLUMN, FIXED, INK, MUTED, PAGE, Style, axes, look, sheet, styles
+from leaderboard.figures.style import (
+    COLOURS,
+    COLUMN,
+    FIXED,
+    HUES,
+    INK,
+    LEARNERS,
+    MUTED,
+    PAGE,
+    Style,
+    axes,
+    hue_of,
+    look,
+    sheet,
+    styles,
+)
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
@@ -340,7 +355,7 @@ def luminance(colour: str) -> float:
 def test_colours_stand_out_on_light_and_dark_pages():
     from leaderboard.figures.molecules import ELEMENTS
 
-    for colour in (*COLOURS, MUTED, *ELEMENTS.values()):
+    for colour in (*COLOURS, *HUES[1:], MUTED, *ELEMENTS.values()):
         for background in ("#ffffff", "#16181d"):
             bright, dark = sorted([luminance(colour), luminance(background)], reverse=True)
             assert (bright + 0.05) / (dark + 0.05) >= 3, f"{colour} on {background}"
@@ -372,6 +387,14 @@ def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
     assert len(set(many.values())) == len(many)
     assert few["ERM"].colour == INK
     assert styles(["SVM · atom pairs"], "ERM")["SVM · atom pairs"].colour == many["SVM"].colour
+
+
+def test_every_published_pipeline_of_a_learner_has_its_colour():
+    titles = {head["title"] for head in json.loads((published.PUBLISHED / "manifest.json").read_text())["cells"]}
+    drawn = styles(titles, "ERM")
+    variants = {title: learner for title in titles if (learner := re.split(" ·|,", title)[0]) in LEARNERS}
+    assert len(variants) > 60
+    assert {title for title, learner in variants.items() if drawn[title].colour != hue_of(learner)} == set()
 
 
 def test_every_learner_has_the_same_colour_and_shape_on_every_site():

@@ -40,11 +40,14 @@ def test_strips_and_rates_of_three_classes_are_those_of_the_predictions(make_cel
 
 def test_a_regression_shows_its_values(make_cell) -> None:
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
+    values[0, 7] = 1e6  # an extrapolation, which leaves the others as they are
     dataset = collect([make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))]).datasets[0]
     data = content(dict(explorer.files(dataset, {}))["99-id.js"])
-    shown = [data["low"][3] + (ord(c) - ord("(")) / data["scale"] for c in data["strips"][3]]
-    widest = np.ptp(values[..., 0], axis=0).max()
-    assert shown == pytest.approx(values[:, 3, 0], abs=widest / 159)
+    for i in range(20):
+        shown = [data["low"][i] + (ord(c) - ord("(")) * data["steps"][i] for c in data["strips"][i]]
+        assert shown == pytest.approx(values[:, i, 0], abs=0.51 * data["steps"][i])
+    ranges = np.ptp(values[..., 0], axis=0)
+    assert data["steps"] == pytest.approx(np.maximum(ranges, np.median(ranges)) / 80)
     pairs = [abs(values[a, 3, 0] - values[b, 3, 0]) for a in range(5) for b in range(a)]
     assert data["rates"][0][3] == pytest.approx(np.mean(pairs), rel=1e-2)
 

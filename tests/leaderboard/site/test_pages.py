@@ -700,15 +700,17 @@ def test_under_halves_the_two_that_are_compared_stand_above_each_other(make_cell
     values = np.zeros((4, 1, 2))
     values[..., 0] = 1
     values[3] = [[0, 1]]  # train seeds 1 and 2 agree, 3 and 4 do not
-    erm = make_cell("d", "erm", values=values, y=np.zeros(1, dtype=np.int64), seeds=(1, 2, 3, 4))
+    values = np.concatenate([values, values[3:]])  # a fifth retraining, whose partner is not there
+    erm = make_cell("d", "erm", values=values, y=np.zeros(1, dtype=np.int64), seeds=(1, 2, 3, 4, 5))
     halves = replace(erm, key=replace(erm.key, sampling="halves"))
     page.folder = site.write(collect([halves]), tmp_path / "site").parent
     page.open("flips/d.html")
     page.wait("document.querySelector('.strip svg') !== null")
     strip = "document.querySelector('.strip svg')"
-    assert page.run(f"return {strip}.getAttribute('viewBox')") == "0 0 2 2.04"
+    assert page.run(f"return {strip}.getAttribute('viewBox')") == "0 0 3 2.04"
     assert page.run(f"return {strip}.getAttribute('aria-label')").endswith("1 of 2 pairs differ")
-    assert page.run(f"return {strip}.querySelector('.one').getAttribute('d')") == "M1.06 1.04h.88v1h-.88z"
+    assert page.texts(".molecule td.left") == ["50 %"]
+    assert page.run(f"return {strip}.querySelector('.one').getAttribute('d')") == "M1.06 1.04h.88v1h-.88zM2.06 0h.88v1h-.88z"
 
 
 def test_a_molecule_is_found_by_name_or_smiles_in_all_datasets(page: Page, results: Results) -> None:
@@ -803,11 +805,19 @@ def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, re
     assert all(row[3] == pytest.approx(rates[row[0]], abs=0.01) for row in rows)
 
 
-def test_a_regression_has_its_own_strips(page: Page) -> None:
+def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
     page.open("flips/r.html")
     page.wait("document.querySelector('.molecule') !== null")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
     assert "it shows no structures" in page.texts(".note")[0]
+    page.run("save = (name, rows) => { window.saved = [name, rows]; }")
+    page.click("#csv")
+    _, (header, *rows) = page.run("return window.saved")
+    assert header[4] == "ERM: predictions, rounded"
+    p = results.dataset("r").entry("ERM").cells[99].predictions["id"]
+    for row in rows:
+        values = p.values[:, list(p.ids).index(row[0]), 0]
+        assert [float(text) for text in row[4].split()] == pytest.approx(values.tolist(), abs=np.ptp(p.values) / 80)
 
 
 def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None:
