@@ -51,8 +51,7 @@ function unpackedFlips(flips, halved) {
   flips.strips = flips.methods.map(({ seeds: { length } }) => {
     const start = end;
     end += flips.steps ? length : Math.ceil(length / 5);
-    const [from, to] = [start, end];
-    return packed.map((text, i) => (flips.steps ? numbers(text.slice(from, to), i) : classes(text.slice(from, to), length)));
+    return packed.map((text, i) => (flips.steps ? numbers(text.slice(start, end), i) : classes(text.slice(start, end), length)));
   });
   flips.rates ??= flips.methods.map(({ seeds }, k) => {
     const pairs = seeds.flatMap((a, i) => seeds.slice(0, i).map((b, j) => [i, j, Math.ceil(a / 2) === Math.ceil(b / 2)])).filter(([, , halves]) => halves || !halved);
