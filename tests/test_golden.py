@@ -297,7 +297,7 @@ def test_every_method_trained_again_on_one_dataset_gives_its_published_predictio
     assert len(moved) > 20
     pretrained = [share for title, share in moved.items() if "MiniMol" in title]
     assert max(share for title, share in moved.items() if "MiniMol" not in title) < 0.05
-    assert max(pretrained) < 0.15, "other processors give other embeddings, by which trees split in other places"
+    assert max(pretrained) < 0.15, "0.10 was seen: embeddings depend on the processor (see QUANTISED)"
 
 
 def write() -> None:
