@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, mse_loss
@@ -11,10 +12,12 @@ from torch.nn.functional import cross_entropy, kl_div, mse_loss
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.train import generator, sample_for
+from benchmark.train.device import CPU
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Sample, Task
 
 SEEDS = [3, 1]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
 Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
 """A term of the loss, computed from outputs [network][batch] and the rows of each batch."""
 
@@ -23,9 +26,10 @@ def sample_of(problem: Problem, seed: int) -> Sample:
     return sample_for(problem, PAPER, seed)[0]
 
 
-def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
+def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS, device: str = CPU) -> np.ndarray:
     """Predictions (S, T, C) of retrainings that the suite trains together."""
-    return retrain(make_method(method, problem.task, None, problem.backbone), problem, seeds)["id"].values
+    pipeline = make_method(method, problem.task, None, problem.backbone)
+    return retrain(pipeline, problem, seeds, device=device)["id"].values
 
 
 def perceptrons(problem: Problem, seed: int, members: int) -> list[nn.Sequential]:

@@ -225,13 +225,13 @@ def _locally(units: _Units, jobs: int) -> Iterator[_Results]:
 
 
 def retrain(
-    method: Pipeline, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER
+    method: Pipeline, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER, device: str = CPU
 ) -> dict[str, Predictions]:
     """Retrain ``method`` in this process and return its predictions for the test sets of ``problem``.
 
     Raises RuntimeError with the traceback if training fails.
     """
-    results = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, CPU))
+    results = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, device))
     retrainings = _all_or_error(results[0, seed] for seed in seeds)
     if isinstance(retrainings, str):
         raise RuntimeError(retrainings)

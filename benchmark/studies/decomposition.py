@@ -42,7 +42,7 @@ class Decomposition(GridStudy):
             "the same retrainings throughout: they do not cover other retrainings."
         )
         names, axis = Axis("", names=list(SOURCES.values())), Axis("Churn (%)", 100)
-        rows, charts, answer = list[SheetRow](), [], []
+        rows, charts, answer = list[SheetRow](), list[Chart](), list[str]()
         for d in datasets:
             title, every = load_spec(d).title, mean("churn", cells[d, "erm"])
             churn = {held: np.array([mean("churn", cells[d, text]) for text in draws]) for held, draws in grid.items()}
@@ -58,7 +58,8 @@ class Decomposition(GridStudy):
                 for place, (name, draws) in enumerate({"alone": alone, "all but this": but}.items())
             }
             caption = f"{title}. {where}"
-            charts.append(Chart("sources", "Sources of churn", caption, names, axis, series, joined=False))
+            key = f"sources-{len(charts) + 1}" if charts else "sources"
+            charts.append(Chart(key, "Sources of churn", caption, names, axis, series, joined=False))
             answer.append(
                 f"{title}: retrainings that differ in data alone flip {percent(alone['data'].mean(), 1)} of the "
                 "predictions; retrainings on the same data, which differ in initialisation and batch order, flip "
@@ -66,4 +67,4 @@ class Decomposition(GridStudy):
             )
         caption = f"Churn where one source alone differs, and where all but that one differ. {where}"
         sheet = Sheet("sources", "Sources of churn", caption, ["Dataset", "Source", *HEADS], rows)
-        return Report(answer, [sheet], charts[:1])
+        return Report(answer, [sheet], charts)

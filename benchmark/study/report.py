@@ -38,7 +38,6 @@ class Sampled:
 
     values: np.ndarray
     statistic: Literal["mean", "std"] = "mean"
-    flags: str = ""
 
 
 Number = Measured | Sampled

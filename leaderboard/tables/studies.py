@@ -138,8 +138,9 @@ def table(study: Rendered, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
         if isinstance(cell, str):
             return cell
         value = Value.of(estimate(cell, kind), head.scale, head.digits, head.signed, head.most)
-        pairs = zip(cell.cells, cell.versus, strict=True) if isinstance(cell, Measured) and cell.versus else ()
-        unlike = UNLIKE if differences(list(pairs)) else ""
+        if isinstance(cell, Sampled):
+            return value
+        unlike = UNLIKE if cell.versus and differences(list(zip(cell.cells, cell.versus, strict=True))) else ""
         return value.but(flags=" ".join(filter(None, (cell.flags, unlike))))
 
     rows = [tuple(show(head, cell) for head, cell in zip(heads, row, strict=True)) for row in sheet.rows]

@@ -12,9 +12,9 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.learners.chemberta import ChemBERTa
-from benchmark.train.device import CPU
+from benchmark.train.device import CPU, CUDA
 from benchmark.train.modules import Draws
-from tests.plain import predicted
+from tests.plain import needs_gpu, predicted
 
 SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
 VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
@@ -155,6 +155,13 @@ def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company
     both = predicted(problem, method, [1, 2])
     np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])
+
+
+@needs_gpu
+def test_a_gpu_gives_the_same_predictions_again(folder):
+    problem = load_problem(f"b3db_measured@{VARIANT}")
+    first = predicted(problem, "twin:lam=10", [1, 2], CUDA)
+    np.testing.assert_array_equal(predicted(problem, "twin:lam=10", [1, 2], CUDA), first)
 
 
 def test_other_weights_are_another_problem_and_the_same_elsewhere_are_not(folder, models, monkeypatch):

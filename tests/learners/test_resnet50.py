@@ -13,9 +13,9 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.learners._resnet50 import centre, random_crops
 from benchmark.learners.resnet50 import ResNet50
-from benchmark.train.device import CPU
+from benchmark.train.device import CPU, CUDA
 from benchmark.train.modules import Draws
-from tests.plain import predicted
+from tests.plain import needs_gpu, predicted
 
 
 def test_the_centre_of_256_pixels_is_224_of_them():
@@ -123,6 +123,14 @@ def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company
     both = predicted(problem, method, [1, 2])
     np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])
+
+
+@needs_gpu
+@pytest.mark.filterwarnings("ignore")
+def test_a_gpu_gives_the_same_predictions_again(folder, birds):
+    problem = load_problem(birds)
+    first = predicted(problem, "twin:lam=10", [1, 2], CUDA)
+    np.testing.assert_array_equal(predicted(problem, "twin:lam=10", [1, 2], CUDA), first)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -38,6 +38,12 @@ def test_each_source_is_shown_alone_and_left_out_as_shares_of_all_three(told) ->
     ]
 
 
+def test_each_dataset_has_a_chart_of_its_own(told) -> None:
+    report = Decomposition(dataset="bace,dili", seeds="2", levels=2).report(told(said))
+    assert [chart.key for chart in report.charts] == ["sources", "sources-2"]
+    assert [chart.caption.partition(".")[0] for chart in report.charts] == ["BACE", "DILI"]
+
+
 def test_no_flips_at_all_have_no_shares(told) -> None:
     report = Decomposition(seeds="2", levels=2).report(told(lambda dataset, method: (20, 0)))
     assert np.isnan(report.sheets[0].rows[0][3].values).all()

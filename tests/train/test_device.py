@@ -22,14 +22,13 @@ from benchmark.train.device import CPU, CUDA, device
 from benchmark.train.loop import sharing
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Recipe
+from tests.plain import needs_gpu
 
 METHODS = ["erm", "swa", "bagging:k=2", "twin", "codistillation", "anchor", "gradnorm"]
 TOLERANCE = 1e-4
 """Difference in probability due to the order of sums, amplified by a few epochs of training."""
 LARGEST = 0.05
 """The same where rounding moves a unit across the edge of its ReLU, which training amplifies."""
-
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_a_gpu_gives_the_same_predictions(molecules: Problem) -> None:
 
 
 @needs_gpu
-@pytest.mark.parametrize("methods", [METHODS, ["gin:epochs=5"], ["chemprop:epochs=5"]], ids=str)
+@pytest.mark.parametrize("methods", [METHODS, ["tabm:epochs=5"], ["gin:epochs=5"], ["chemprop:epochs=5"]], ids=str)
 def test_a_gpu_gives_the_same_predictions_again(molecules: Problem, methods: list[str]) -> None:
     if methods == ["chemprop:epochs=5"]:
         pytest.importorskip("chemprop")
