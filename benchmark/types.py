@@ -276,11 +276,15 @@ class Predictions:
         """Leave out what was computed, which another process computes again if it needs it."""
         return {**self.__dict__, "computed": {}}
 
-    def halvings(self) -> list[Predictions]:
-        """Return the two runs of each halving of which both are here, train seeds 2j − 1 and 2j."""
+    def pairs(self) -> np.ndarray:
+        """Return the positions (J, 2) of the runs of each halving whose two are here, train seeds 2j − 1 and 2j."""
         place = {seed: i for i, seed in enumerate(self.seeds)}
         pairs = [(place[seed], place[seed + 1]) for seed in self.seeds if seed % 2 and seed + 1 in place]
-        return [self.only(pair)._part(sampling=PAPER) for pair in pairs]
+        return np.array(pairs, dtype=int).reshape(-1, 2)
+
+    def halvings(self) -> list[Predictions]:
+        """Return the two runs of each halving."""
+        return [self.only(pair)._part(sampling=PAPER) for pair in self.pairs().tolist()]
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""

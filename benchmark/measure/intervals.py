@@ -133,10 +133,10 @@ def influence(splits: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         r = len(quantity)
         values.append(value)
         deviations = without.mean() - without
-        if _negligible(np.ptp(without), quantity):
+        if _negligible(float(without.max() - without.min()), quantity):
             deviations = np.zeros(r)
-        runs.append(np.sqrt((r - 1) / r) / len(splits) * deviations)
-    return float(np.mean(values)), runs
+        runs.append(math.sqrt((r - 1) / r) / len(splits) * deviations)
+    return values[0] if len(values) == 1 else float(np.mean(values)), runs
 
 
 def variance(influences: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -145,9 +145,9 @@ def variance(influences: Sequence[np.ndarray]) -> tuple[float, float]:
     The degrees of freedom are Welch's and Satterthwaite's (1946, doi:10.2307/3002019): between the least and the sum
     of those of the parts.
     """
-    parts = [(float(np.sum(part**2)), len(part) - 1) for part in influences]
+    parts = [(float((part**2).sum()), len(part) - 1) for part in influences]
     total = sum(part for part, _ in parts)
-    if np.isnan(total) or total == 0:
+    if math.isnan(total) or total == 0:
         return float("nan"), float("nan")
     return total, total**2 / sum(part**2 / of_part for part, of_part in parts)
 
@@ -308,9 +308,9 @@ def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Es
     most often none flips.
     """
     total, df = variance(influences)
-    if np.isnan(total):
+    if math.isnan(total):
         return Estimate(value, np.nan, np.nan)
-    error = float(np.sqrt(total))
+    error = math.sqrt(total)
     half = float(stdtrit(df, 0.5 + level / 2)) * error
     return Estimate(value, value - half, value + half, 2 * float(stdtr(df, -abs(value) / error)), df)
 

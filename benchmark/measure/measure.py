@@ -72,11 +72,21 @@ class Measure:
     def of_runs(self, p: Predictions) -> np.ndarray:
         """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
         if p.sampling == "halves":
-            return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
+            return _once(p, ("halvings", self), lambda: self._of_halvings(p))
+        return self._of_each(p)
+
+    def _of_halvings(self, p: Predictions) -> np.ndarray:
+        """Return the mean of the two runs of each halving, or the value of the pair, (J,)."""
+        if self.per_pair:
+            return np.array([self.mean(pair) for pair in p.halvings()])
+        return np.asarray(self._of_each(p)[p.pairs()].mean(axis=1))
+
+    def _of_each(self, p: Predictions) -> np.ndarray:
+        """Return the value for each run, (R,), or pair of runs, (R, R), whatever the sampling."""
         if self.rows is not None:
             every, kept = replace(self, rows=None), self.rows(p)
             return _once(
-                p, ("runs", self), lambda: every.of_runs(p.on(kept) if kept.any() else p) * (kept.any() or np.nan)
+                p, ("runs", self), lambda: every._of_each(p.on(kept) if kept.any() else p) * (kept.any() or np.nan)
             )
         if (each := self.each) is not None:
             return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))

@@ -7,7 +7,7 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,13 +15,21 @@ import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import KEPT, ORDER, churn
-from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, IntervalKind, holm, jackknife, leave_one_out, weighted
+from benchmark.measure.intervals import (
+    FEWEST_EXAMPLES,
+    Estimate,
+    IntervalKind,
+    difference,
+    holm,
+    jackknife,
+    leave_one_out,
+    weighted,
+)
 from benchmark.measure.measure import Measure
+from benchmark.store.cell import Cell
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Entry, unit_weights, units
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
-from leaderboard.tables.columns import common
 
 LIMIT: Mapping[Task, float] = {"classification": 0.01, "regression": 0.02}
 """Loss of matched accuracy, or increase in MAE as a share of ERM's, that a method with a place is shown not to have."""
@@ -207,8 +215,16 @@ def resolution(
     retrainings, whichever intervals are shown: they say who differs on these datasets.
     """
     pairs = tuple(pairs)
-    weights = weights_of(block, kind)
-    estimates = [weighted([_difference(dataset, *pair, evalset) for dataset in block], weights) for pair in pairs]
+    weights, titles = weights_of(block, kind), {title for pair in pairs for title in pair}
+    of_datasets = [{title: _values(d, title, ORDER[d.task], evalset) for title in titles} for d in block]
+    sizes = [sum(len(_of_split(d, split).predictions[evalset].ids) for split in counted(d)) for d in block]
+
+    def compared(first: str, second: str) -> Iterator[Estimate]:
+        for values, examples in zip(of_datasets, sizes, strict=True):
+            gaps = [difference(a, b) for a, b in zip(values[first], values[second], strict=True)]
+            yield jackknife(gaps) if examples >= FEWEST_EXAMPLES else jackknife(gaps).bare()
+
+    estimates = [weighted([*compared(*pair)], weights) for pair in pairs]
     adjusted = tuple(holm([e.p for e in estimates]).tolist())
     return Resolution(pairs, tuple(e.value for e in estimates), adjusted, "on these datasets", "paired by train seed")
 
@@ -256,9 +272,8 @@ def _positive(ranks: np.ndarray, axis: int) -> np.ndarray:
     return np.maximum(ranks, 0).sum(axis=axis)
 
 
-def _difference(dataset: Dataset, first: str, second: str, evalset: str) -> Estimate:
-    a, b = (trimmed(dataset, entry) for title in (first, second) if (entry := dataset.entry(title)))
-    return estimate(ORDER[dataset.task], [common(a.cells[s], b.cells[s], evalset) for s in a.cells])
+def _of_split(dataset: Dataset, split: int) -> Cell:
+    return next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:
