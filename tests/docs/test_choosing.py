@@ -33,6 +33,12 @@ def test_each_interval_is_one_of_the_tables_of_the_results() -> None:
         assert {interval, turned(interval)} & known, interval
 
 
+def test_the_ranges_of_places_are_those_of_the_results() -> None:
+    joint = "Kernel ridge · Morgan counts + atom pairs + RDKit descriptors + MiniMol"
+    first, with_embeddings = (places("halves").loc[title, "Place"] for title in ("Kernel ridge", joint))
+    assert f"on other families, theirs are {first} and {with_embeddings}." in PAGE
+
+
 def study(name: str) -> pd.DataFrame:
     (path,) = FROZEN.rglob(f"study-{name}.csv")
     return pd.read_csv(path)
