@@ -258,6 +258,8 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
     for key, text in given.items():
         if key not in kinds:
             raise did_you_mean(f"{kind} of {cls.name}:", key, list(kinds))
+        if not text.strip() and getattr(cls, key, None):
+            raise UserError(f"{cls.name}: {key} is empty: give a value, or leave it out for {getattr(cls, key)}")
         try:
             values[key] = TypeAdapter(kinds[key]).validate_strings(text)
         except ValidationError as error:

@@ -7,7 +7,7 @@ the drawn labels is like churn with the real ones, its difference from churn wit
 What the features do not show counts as noise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from benchmark.measure.intervals import jackknife
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
+from benchmark.settings import refuse_lone_halves
 from benchmark.study.context import Context, Trainer, classifications, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
 from benchmark.study.text import percent
@@ -45,7 +46,8 @@ class LabelFloor:
     def report(self, context: Context) -> Report:
         rows, answer, series = list[SheetRow](), [], dict[str, list[Point]]()
         teacher = make_method(self.teacher, "classification", sampling="halves")
-        names = classifications(expand(self.dataset))
+        names, seeds = classifications(expand(self.dataset)), sorted(retrainings(self.seeds))
+        refuse_lone_halves(seeds, "halves")
         families = {load_spec(name).family: name for name in reversed(names)}
         for text in self.methods.split():
             method = make_method(text, "classification", sampling="halves")
@@ -58,7 +60,7 @@ class LabelFloor:
                     make_method(name_of, spec.task, backbone=spec.backbone, sampling="halves")
                     for name_of in (text, self.teacher)
                 )
-                given = *own, name, self.canonical_seed, retrainings(self.seeds)
+                given = *own, name, self.canonical_seed, seeds
                 record = context.record(key, name, self.canonical_seed, without_noise, *given)
                 churn = {world: Sampled(np.array(record["churn"][world])) for world in WORLDS}
                 right = Sampled(np.array(record["accuracy"]))
@@ -102,7 +104,7 @@ def _sentence(shown: str, gone: np.ndarray, kept: np.ndarray) -> str:
 
 
 def without_noise(
-    trainer: Trainer, method: Pipeline, teacher: Pipeline, name: str, split: int, seeds: tuple[int, ...]
+    trainer: Trainer, method: Pipeline, teacher: Pipeline, name: str, split: int, seeds: Sequence[int]
 ) -> Mapping[str, object]:
     """Return ``churn`` (J,) of each world; and with real labels ``accuracy`` (J,), and the shares ``near`` (J,) of the
     test molecules and ``near_flips`` (J,) of the flips that are near-ties, for J halvings."""
