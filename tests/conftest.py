@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,10 +130,10 @@ def published_once() -> Iterator[None]:
 
     folder, contents, kept = published.PUBLISHED, published.contents, cache(published.contents)
 
-    def read(place: Path, leading: bool = False) -> published.Contents:
+    def read(place: Path, leading: bool = False, datasets: Collection[str] = ()) -> published.Contents:
         if place != folder:
-            return contents(place, leading)
-        return published.Contents(*map(list, kept(place, leading)))
+            return contents(place, leading, datasets)
+        return published.Contents(*map(list, kept(place, leading, frozenset(datasets))))
 
     with pytest.MonkeyPatch.context() as session:
         session.setattr(published, "contents", read)

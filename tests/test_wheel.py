@@ -84,11 +84,11 @@ def test_without_results_a_build_is_an_error_and_makes_no_store(churn: Run, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_comes_with_the_suite_is_in_the_wheel(churn: Run, installed: Path) -> None:
+def test_what_comes_with_the_suite_is_in_the_wheel(churn: Run, installed: Path, tmp_path: Path) -> None:
     version = (CHECKOUT / "leaderboard" / "published").glob("*/manifest.json")
     for manifest in version:
         assert (installed / manifest.relative_to(CHECKOUT)).read_bytes() == manifest.read_bytes()
     for package in ("benchmark", "leaderboard", "methods"):
         assert (installed / package / "py.typed").is_file()
     assert files_below(installed / "benchmark" / "datasets") == files_below(CHECKOUT / "datasets")
-    assert "Random forest" in churn("power", "--dataset", "bace", "--methods", "erm,random_forest").stdout
+    assert "Random forest" in churn("power", "--dataset", "bace", "--methods", "erm,random_forest", cwd=tmp_path).stdout

@@ -72,7 +72,7 @@ class Measure:
     def of_runs(self, p: Predictions) -> np.ndarray:
         """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
         if p.sampling == "halves":
-            return _once(p, ("halvings", self), lambda: self._of_halvings(p))
+            return once(p, ("halvings", self), lambda: self._of_halvings(p))
         return self._of_each(p)
 
     def _of_halvings(self, p: Predictions) -> np.ndarray:
@@ -85,21 +85,21 @@ class Measure:
         """Return the value for each run, (R,), or pair of runs, (R, R), whatever the sampling."""
         if self.rows is not None:
             every, kept = replace(self, rows=None), self.rows(p)
-            return _once(
+            return once(
                 p, ("runs", self), lambda: every._of_each(p.on(kept) if kept.any() else p) * (kept.any() or np.nan)
             )
         if (each := self.each) is not None:
-            return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
+            return once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
         function = self.per_run or self.per_pair
         assert function is not None, f"measure {self.key} has no function"
-        return _once(p, ("runs", function), lambda: function(p))
+        return once(p, ("runs", function), lambda: function(p))
 
     @property
     def of_examples(self) -> Of | None:
         """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
         each = self.each
         function = self.per_example if each is None else lambda p: np.asarray(each(p).mean(axis=0))
-        return function and (lambda p: _once(p, ("examples", self), lambda: self._contributions(p, function)))
+        return function and (lambda p: once(p, ("examples", self), lambda: self._contributions(p, function)))
 
     def _contributions(self, p: Predictions, function: Of) -> np.ndarray:
         """Return ``function`` of the predictions, under ``halves`` its mean over the halvings, on the ``rows``."""
@@ -113,7 +113,7 @@ class Measure:
         return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
 
 
-def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
+def once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
     """Return the cached result of ``compute``, read-only."""
     if key not in p.computed:
         p.computed[key] = compute()

@@ -11,7 +11,7 @@ depend on. ``leaderboard.write.published`` writes such folders, with numbers rou
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import compress
 from pathlib import Path
@@ -61,20 +61,23 @@ def gather(folder: Path) -> Results:
     return collect(cells, str(folder), unreadable, records)
 
 
-def read(folder: Path, leading: bool = False) -> list[Cell]:
-    """Return the cells in ``folder``, or only those that decisions go by: see ``contents``.
+def read(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:
+    """Return the cells in ``folder``, or only those that decisions go by, or of some datasets: see ``contents``.
 
     Raises UserError, naming the first cell or file that cannot be read.
     """
-    cells, _, unreadable = contents(folder, leading)
+    cells, _, unreadable = contents(folder, leading, datasets)
     if unreadable:
         raise UserError(unreadable[0])
     return cells
 
 
-def contents(folder: Path, leading: bool = False) -> Contents:
-    """Return what can be read in ``folder``, with ``leading`` only the cells that ``Results.leading`` keeps, without
-    variants, in a third of the time. Raises UserError if it holds no results."""
+def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> Contents:
+    """Return what can be read in ``folder``. Raises UserError if it holds no results.
+
+    ``leading`` restricts it to the cells that ``Results.leading`` keeps, without variants, in a third of the time, and
+    ``datasets`` to those of datasets with these names; a damaged cell may be of any.
+    """
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
     readable = Contents([], [], [])
@@ -86,7 +89,7 @@ def contents(folder: Path, leading: bool = False) -> Contents:
         return _tests(folder, name, manifest.files[name])
 
     left_out: dict[str, list[str]] = {}
-    wanted = _leading(manifest.cells) if leading else [True] * len(manifest.cells)
+    wanted = _leading(manifest.cells) if leading else [_is_of(head, datasets) for head in manifest.cells]
     for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
             readable.cells.append(_cell(head, tests))
@@ -100,6 +103,13 @@ def contents(folder: Path, leading: bool = False) -> Contents:
         except ValueError as error:
             readable.unreadable.append(f"{path}: record {number} cannot be read: {error}: {remedy}")
     return readable
+
+
+def _is_of(head: Any, datasets: Collection[str]) -> bool:
+    try:
+        return not datasets or head["key"]["dataset"] in datasets
+    except (KeyError, TypeError):
+        return True
 
 
 def _leading(heads: Sequence[Any]) -> list[bool]:
@@ -197,9 +207,9 @@ def column_of(key: CellKey) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def shipped(leading: bool = False) -> list[Cell]:
+def shipped(leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:
     """Return the cells shipped with this version of the suite (see ``read``); none before they are published."""
-    return read(PUBLISHED, leading) if (PUBLISHED / "manifest.json").is_file() else []
+    return read(PUBLISHED, leading, datasets) if (PUBLISHED / "manifest.json").is_file() else []
 
 
 @cache
@@ -217,7 +227,7 @@ def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     three retrainings is worse than the ten that everyone else is compared with.
     """
     names = {cell.key.dataset for cell in cells}
-    added = [cell for cell in shipped() if cell.key.dataset in names]
+    added = shipped(datasets=names) if names else []
     references = {(cell.key.kind, cell.key.problem): cell for cell in added if not cell.facts.study}
     kept, messages = [], []
     for cell in cells:

@@ -7,12 +7,14 @@ Shapes: R retrainings of one cell, T test examples.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import QUALITY
 from benchmark.measure.matched import class_shares
+from benchmark.measure.measure import once
 from benchmark.store.cell import Cell
 from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import submitted
@@ -203,11 +205,11 @@ def _unexplained(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _spread(p: Predictions) -> float:
     """Return the mean distance between two retrainings that are compared, in standard deviations of the predictions."""
-    groups = p.halvings() if p.sampling == "halves" else [p]
-    runs = [_central(group) for group in groups]
+    every = _central(p)
+    runs = [every[pair] for pair in p.pairs()] if p.sampling == "halves" else [every]
     apart = [np.abs(of[i] - of[:i]).mean() for of in runs for i in range(1, len(of))]
     counts = [i for of in runs for i in range(1, len(of))]
-    return float(np.average(apart, weights=counts) / _central(p).std(axis=1).mean())
+    return float(np.average(apart, weights=counts) / every.std(axis=1).mean())
 
 
 def _relation(cell: Cell, peers: Sequence[Cell], evalset: str) -> float:
@@ -215,10 +217,13 @@ def _relation(cell: Cell, peers: Sequence[Cell], evalset: str) -> float:
 
     seeds = sorted(set(cell.key.seeds).intersection(*(other.key.seeds for other in peers)))
     evalsets = [evalset] if len(seeds) >= ENOUGH else list(cell.predictions)
-    runs = [
-        np.concatenate([_runs(of.only(seeds).predictions[name]) for name in evalsets], axis=1) for of in (cell, *peers)
-    ]
-    ours, *theirs = (_directions(rankdata(of - of.mean(axis=0), axis=-1)) for of in runs)
+    key = "deviations", tuple(seeds), tuple(evalsets)
+
+    def deviations(of: Cell) -> np.ndarray:
+        runs = np.concatenate([_runs(of.only(seeds).predictions[name]) for name in evalsets], axis=1)
+        return _directions(rankdata(runs - runs.mean(axis=0), axis=-1))
+
+    ours, *theirs = (once(of.predictions[evalset], key, partial(deviations, of)) for of in (cell, *peers))
     relation = ours @ _directions(np.sum(theirs, axis=0)).T
     centred = relation - relation.mean(axis=0) - relation.mean(axis=1, keepdims=True) + relation.mean()
     n = len(seeds)
@@ -260,11 +265,11 @@ def _central(p: Predictions) -> np.ndarray:
     So it is where descriptors of a molecule have no bound, or few examples belong to the rarer class.
     """
     runs = _runs(p)
-    return np.clip(runs, *np.quantile(runs, TAILS, axis=-1, keepdims=True))
+    return once(p, _central, lambda: np.clip(runs, *np.quantile(runs, TAILS, axis=-1, keepdims=True)))
 
 
 def _ranks(p: Predictions) -> np.ndarray:
     """Return the ranks of these numbers (R, T), which no increasing transformation of the predictions changes."""
     from scipy.stats import rankdata
 
-    return np.asarray(rankdata(_runs(p), axis=-1))
+    return once(p, _ranks, lambda: np.asarray(rankdata(_runs(p), axis=-1)))

@@ -82,6 +82,18 @@ def test_the_leading_results_are_read_without_the_others(results: Results, tmp_p
     assert shown(read) == shown(published.read(tmp_path / "0"))
 
 
+def test_the_results_of_one_dataset_are_read_without_the_others(results: Results, tmp_path: Path) -> None:
+    write_published(results, tmp_path / "0", tables=False)
+    one, other = results.datasets
+    for file in (tmp_path / "0").rglob(f"{other.name}-*.parquet"):
+        file.unlink()
+    wanted = {cell.key.digest for entry in one.entries for cell in entry.cells.values()}
+    assert {cell.key.digest for cell in published.read(tmp_path / "0", datasets={one.name})} == wanted
+    for datasets in ({other.name}, ()):
+        with pytest.raises(UserError, match=f"cannot be read: .*{other.name}"):
+            published.read(tmp_path / "0", datasets=datasets)
+
+
 def predictions(values: np.ndarray) -> Predictions:
     r, t, c = values.shape
     labels = np.arange(t) % 2 if c == 2 else np.arange(t).astype(float)
