@@ -271,6 +271,22 @@ def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone
         assert page.run("return document.documentElement.scrollWidth") <= 390
 
 
+def test_a_phone_shows_the_parts_of_a_pipeline_below_its_learner_and_the_difference_at_once(page, phone, pipelines):
+    def parts_and_right_end(width: int) -> list[float]:
+        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 700}
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        page.open("index.html")
+        parts = "[...document.querySelectorAll('#board small.parts')].filter((e) => e.offsetHeight).length"
+        difference = "document.querySelector('#board tbody .forest').parentElement"
+        return page.run(f"return [{parts}, {difference}.getBoundingClientRect().right]")
+
+    page.folder = pipelines
+    assert parts_and_right_end(1200)[0] == 0
+    parts, right = parts_and_right_end(390)
+    assert parts > 0
+    assert right <= 390
+
+
 @pytest.mark.parametrize("path", ["index.html", "decide.html", "compare.html", "flips/b3db_measured.html"])
 def test_nothing_moves_when_scripts_show_what_needs_them(page: Page, path: str) -> None:
     """The limit of a good page is 0.1 (web.dev/cls)."""
