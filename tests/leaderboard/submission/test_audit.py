@@ -199,10 +199,11 @@ def test_a_forest_trained_on_its_own_rows_gets_a_place_without_a_mark(validated,
     assert re.search(r"place \d+ of \d+ by matched churn", said)
 
 
-VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"}, {"gradient_boosting", "lightgbm"})
+VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"}, {"gradient_boosting", "lightgbm"}, {"erm", "mlp"})
 """Published methods that are nearly one: SWA-Gaussian averages networks around the mean that SWA deploys, coupled
 networks that overlap completely share all of their rows, and scikit-learn's gradient boosting is modelled on LightGBM:
-on bits, both make the same trees of some regressions."""
+on bits, both make the same trees of some regressions. ERM tuned in each sample often takes the five epochs that are a
+pipeline of their own."""
 
 
 def shipped_for(dataset: str) -> list[Cell]:
