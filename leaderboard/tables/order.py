@@ -9,22 +9,15 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import KEPT, ORDER, churn
-from benchmark.measure.intervals import (
-    FEWEST_EXAMPLES,
-    Estimate,
-    IntervalKind,
-    difference,
-    holm,
-    jackknife,
-    leave_one_out,
-    weighted,
-)
+from benchmark.measure.estimate import interval
+from benchmark.measure.intervals import Estimate, IntervalKind, difference, holm, jackknife, leave_one_out, weighted
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import Task
@@ -222,7 +215,7 @@ def resolution(
     def compared(first: str, second: str) -> Iterator[Estimate]:
         for values, examples in zip(of_datasets, sizes, strict=True):
             gaps = [difference(a, b) for a, b in zip(values[first], values[second], strict=True)]
-            yield jackknife(gaps) if examples >= FEWEST_EXAMPLES else jackknife(gaps).bare()
+            yield interval("runs", partial(list, gaps), None, examples)
 
     estimates = [weighted([*compared(*pair)], weights) for pair in pairs]
     adjusted = tuple(holm([e.p for e in estimates]).tolist())
