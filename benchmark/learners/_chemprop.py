@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from rdkit import Chem
+from rdkit import Chem, rdBase
 from torch import Tensor, nn
 
 from benchmark.learners._graphs import Layers, Lists, Nodes, Sums, distinct, merged, refined
@@ -42,7 +42,8 @@ class Molecules:
     """N molecules as one graph, from their SMILES (N,); ``molecules[rows]`` makes a batch of some of them."""
 
     def __init__(self, smiles: Iterable[str]) -> None:
-        of_atoms, of_bonds, *ends = zip(*map(graph, smiles), strict=True)
+        with rdBase.BlockLogs():  # suppress remarks on the hydrogens of molecules that are known to parse
+            of_atoms, of_bonds, *ends = zip(*map(graph, smiles), strict=True)
         sizes = np.array([len(features) for features in of_atoms])
         self.atoms = Lists(sizes, np.arange(sizes.sum()))
         starts = np.repeat(self.atoms.starts, [len(features) for features in of_bonds])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from rdkit import Chem
+from rdkit import Chem, rdBase
 from torch import Tensor
 
 from benchmark.learners._graphs import Lists, Nodes, Step, Sums
@@ -64,7 +64,8 @@ class Molecules:
     """N molecules as one graph, from their SMILES (N,)."""
 
     def __init__(self, smiles: Iterable[str]) -> None:
-        bits, degrees, neighbours = zip(*map(graph, smiles), strict=True)
+        with rdBase.BlockLogs():  # suppress remarks on the hydrogens of molecules that are known to parse
+            bits, degrees, neighbours = zip(*map(graph, smiles), strict=True)
         sizes = np.array([len(molecule) for molecule in degrees])
         shifted = [own + start for own, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
         beside = Lists(np.concatenate(degrees), np.concatenate(shifted))

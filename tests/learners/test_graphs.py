@@ -59,6 +59,11 @@ def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):
     assert len({tuple(row) for row in alone.tolist()}) == len(MOLECULES)
 
 
+def test_remarks_of_rdkit_on_known_molecules_are_not_shown(learner, capfd):
+    learner.prepared(np.array(["[2H].OC"]), CPU)
+    assert capfd.readouterr().err == ""
+
+
 def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     Chem.rdBase.SeedRandomNumberGenerator(0)
     other = {Chem.MolToSmiles(Chem.MolFromSmiles(MOLECULES[-1]), doRandom=True) for _ in range(10)}
