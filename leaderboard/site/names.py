@@ -74,8 +74,9 @@ class Names:
 
 
 def look_of_parts(parts: Parts) -> Style:
-    """Return the colour of a learner and the marker of features; joint and rare ones share the last."""
-    marker = dict(zip(FEATURES.values(), "oPD^vX", strict=True)).get(parts.features, "s")
+    """Return the colour of a learner and the marker of features; joint ones share two, with MiniMol and without."""
+    joint = ">" if FEATURES["minimol"] in parts.features else "s"
+    marker = dict(zip(FEATURES.values(), "oPD^vX", strict=True)).get(parts.features, joint)
     return Style(hue_of(parts.learner), marker)
 
 

@@ -64,7 +64,7 @@ def test_a_method_looks_the_same_under_all_samplings(make_cell):
 def test_each_common_learner_has_a_colour_of_its_own_and_each_kind_of_features_a_shape():
     looks = [look_of_parts(Parts(learner, "MiniMol", "none", "default")) for learner in LEARNERS]
     assert [look.colour for look in looks] == list(HUES)
-    names = [*FEATURES.values(), "Morgan counts + atom pairs"]
+    names = [*FEATURES.values(), "Morgan counts + atom pairs", "Morgan counts + atom pairs + MiniMol"]
     assert len({look_of_parts(Parts("SVM", features, "none", "default")).marker for features in names}) == len(names)
     assert look_of_parts(Parts("Mine", "columns", "none", "default")).colour in HUES
     drawn = styles(LEARNERS, "ERM")
