@@ -114,10 +114,10 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
     for row in table[table["one"] != ""].itertuples():
         first, second = specs[str(row.first)], specs[str(row.second)]
         wrong = []
-        if row.one == "family" and family(first) != family(second):
-            wrong.append(f"the families {family(first)} and {family(second)}")
-        if group(first) != group(second):
-            wrong.append(f"the groups {group(first)} and {group(second)}")
+        if row.one == "family" and first.family != second.family:
+            wrong.append(f"the families {first.family} and {second.family}")
+        if first.strict_family != second.strict_family:
+            wrong.append(f"the groups {first.strict_family} and {second.strict_family}")
         if wrong:
             lines.append(
                 f"{first.name} and {second.name} share {row.shared:,} molecules ({row.share:.0%} of the smaller; "
@@ -140,13 +140,3 @@ def listed(name: str) -> pd.DataFrame:
     found = _listed().query("first == @name")
     near = found["one"].map({"family": 0, "group": 1, "": 2})
     return found.assign(near=near).sort_values(["near", "shared", "second"], ascending=[True, False, True])
-
-
-def family(spec: DatasetSpec) -> str:
-    """Return the family of a dataset: by default its name."""
-    return spec.family or spec.name
-
-
-def group(spec: DatasetSpec) -> str:
-    """Return the group of families of a dataset: by default its family."""
-    return spec.family_group or family(spec)

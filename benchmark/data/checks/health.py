@@ -165,7 +165,7 @@ def examine(
     return Health(
         dataset=spec.name,
         title=spec.title,
-        family=spec.family or spec.name,
+        family=spec.family,
         canonical_seed=canonical_seed,
         rdkit=rdBase.rdkitVersion,
         rows=len(rows.table),
