@@ -78,8 +78,8 @@ def summary(specs: Sequence[DatasetSpec]) -> list[tuple[tuple[str, ...], list[Da
         if not members:
             continue
         classes = sum(spec.task == "classification" for spec in members)
-        families = {spec.family or spec.name for spec in members}
-        groups = {spec.family_group or spec.family or spec.name for spec in members}
+        families = {spec.family for spec in members}
+        groups = {spec.strict_family for spec in members}
         rows = sorted({spec.parsable or spec.rows for spec in members if spec.rows})
         span = "–".join(f"{n:,}" for n in dict.fromkeys((rows[0], rows[-1]))) if rows else "–"
         counts = (classes, len(members) - classes, len(families), len(groups))

@@ -132,6 +132,11 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
         return DatasetFacts(target=self.target_name or self.target, **same)
 
     @property
+    def strict_family(self) -> str:
+        """Group of families in the strict reading: by default the family."""
+        return self.family_group or self.family
+
+    @property
     def split_column(self) -> str:
         """Column that a split reads; empty for other splits."""
         kind, _, column = self.split.partition(":")
@@ -256,7 +261,7 @@ def as_written(name: str) -> DatasetSpec:
     path, fields = fields_of(name)
     name = path.stem if name.endswith(".toml") else name
     try:
-        return DatasetSpec(**{"name": name, "path": path, "family": name, **fields})
+        return DatasetSpec(**{"name": name, "path": path, **fields, "family": fields.get("family") or name})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or first["type"]

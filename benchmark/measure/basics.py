@@ -23,6 +23,28 @@ def predicted_class(values: np.ndarray) -> np.ndarray:
     return values.argmax(axis=-1)
 
 
+def votes(p: Predictions) -> np.ndarray:
+    """Return which class each run predicts, (R, T, C) of bool."""
+    return np.asarray(predicted_class(p.values)[..., None] == np.arange(p.values.shape[2]))
+
+
+def flips(p: Predictions) -> np.ndarray:
+    """Return the share of examples whose class differs, (R, R): the class-flip rate (paper, section Measurement)."""
+    r, t, _ = p.values.shape
+    chosen = votes(p).reshape(r, -1).astype(np.float64)
+    same = chosen @ chosen.T  # whole numbers, and many times faster than to compare each pair
+    return np.asarray((t - same) / t)
+
+
+def flip_rate(counts: np.ndarray) -> np.ndarray:
+    """Return the share of pairs of runs that differ on each example, (T,); nan for a single run.
+
+    ``counts`` (T, C) are the runs that predict each class.
+    """
+    r = counts[0].sum()
+    return np.asarray((r * r - np.square(counts).sum(axis=1)) / (r * (r - 1) or np.nan))
+
+
 def clipped(values: np.ndarray) -> np.ndarray:
     """Return probabilities in double precision, raised to at least ``CLIP``."""
     return np.maximum(values.astype(np.float64), CLIP)

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from benchmark.measure import matched, ranking
-from benchmark.measure.basics import clipped, pairwise, predicted_class, right
+from benchmark.measure.basics import clipped, flip_rate, flips, pairwise, predicted_class, right, votes
 from benchmark.measure.measure import PP, Measure
 from benchmark.types import Predictions, Task
 
@@ -25,22 +25,12 @@ def surprise(p: Predictions) -> np.ndarray:
     return -np.log(clipped(np.take_along_axis(p.values, p.y[None, :, None], axis=2)[..., 0]))
 
 
-def flips(p: Predictions) -> np.ndarray:
-    """Return the share of examples whose class differs, (R, R): the class-flip rate (paper, section Measurement)."""
-    classes = predicted_class(p.values)
-    chosen = (classes[..., None] == np.arange(p.values.shape[2])).reshape(len(classes), -1).astype(np.float64)
-    same = chosen @ chosen.T  # whole numbers, and many times faster than to compare each pair
-    return np.asarray((classes.shape[1] - same) / classes.shape[1])
-
-
 def example_flips(p: Predictions) -> np.ndarray:
     """Return the share of the R(R−1)/2 pairs in which each example changes its class, (T,); nan for a single run.
 
     Time and memory grow with R·T.
     """
-    r, classes = len(p.seeds), predicted_class(p.values)
-    same = sum(np.square((classes == c).sum(axis=0, dtype=np.int64)) for c in range(p.values.shape[2]))
-    return np.asarray((r * r - same) / (r * (r - 1) or np.nan))
+    return flip_rate(votes(p).sum(axis=0))
 
 
 def sym_kl(p: Predictions) -> np.ndarray:
@@ -203,11 +193,9 @@ def matthews(p: Predictions) -> np.ndarray:
 
     Of more than two classes it is Gorodkin's R_K (2004, doi:10.1016/j.compbiolchem.2004.09.006).
     """
-    classes, n = predicted_class(p.values), len(p.y)
-    true = np.bincount(p.y, minlength=p.values.shape[2])
-    predicted = np.stack([(classes == c).sum(axis=1) for c in range(len(true))], axis=1)
+    n, true, predicted = len(p.y), np.bincount(p.y, minlength=p.values.shape[2]), votes(p).sum(axis=1)
     spread = (n * n - np.square(predicted).sum(axis=1)) * float(n * n - np.square(true).sum())
-    return _ratio((classes == p.y).sum(axis=1) * n - predicted @ true, np.sqrt(spread))
+    return _ratio(right(p).sum(axis=1) * n - predicted @ true, np.sqrt(spread))
 
 
 def is_one(p: Predictions) -> np.ndarray:
@@ -216,7 +204,7 @@ def is_one(p: Predictions) -> np.ndarray:
 
 
 def _counts(p: Predictions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    predicted, true = predicted_class(p.values) == 1, p.y == 1
+    predicted, true = is_one(p), p.y == 1
     return (predicted & true).sum(axis=1), predicted.sum(axis=1), np.full(len(p.seeds), true.sum())
 
 

@@ -10,7 +10,7 @@ examples, C classes.
 
 import numpy as np
 
-from benchmark.measure.basics import pairwise, predicted_class, right
+from benchmark.measure.basics import flip_rate, flips, right, votes
 from benchmark.measure.ranking import scores, share_of
 from benchmark.types import Predictions
 
@@ -67,10 +67,9 @@ def example_matched_churn(p: Predictions) -> np.ndarray:
     if r < 2:
         return np.full(len(p.ids), np.nan)
     if p.values.shape[2] > 2:
-        votes = np.eye(p.values.shape[2])[predicted_class(p.values)].sum(axis=0)
-        flips = (r * r - np.square(votes).sum(axis=1)) / (r * (r - 1))
+        flipping = flip_rate(votes(p).sum(axis=0))
         upper = np.triu_indices(r, k=1)
-        return flips * (matched_churn(p)[upper].mean() / flips.mean()) if flips.any() else flips
+        return flipping * (matched_churn(p)[upper].mean() / flipping.mean()) if flipping.any() else flipping
     calls = called(p, positives(p))
     every, squares = calls.sum(axis=0), np.square(calls).sum(axis=0)
     return np.asarray(((r - 1) * every - (np.square(every) - squares)) / (r * (r - 1) / 2))
@@ -96,10 +95,8 @@ def chance_corrected(p: Predictions) -> np.ndarray:
     Chance are two independent predictors with the same shares of classes (Cohen 1960, doi:10.1177/001316446002000104).
     0 is identical, 1 no better than chance; nan where both predict a single class.
     """
-    classes = predicted_class(p.values)
-    churn = pairwise(classes, lambda a, others: (a != others).mean(axis=1))
-    shares = np.stack([(classes == c).mean(axis=1) for c in range(p.values.shape[2])], axis=1)
-    return _divided(churn, 1 - shares @ shares.T)
+    shares = votes(p).mean(axis=1)
+    return _divided(flips(p), 1 - shares @ shares.T)
 
 
 def one_minus_icc(p: Predictions) -> np.ndarray:

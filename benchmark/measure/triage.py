@@ -11,7 +11,7 @@ from math import comb
 
 import numpy as np
 
-from benchmark.measure.basics import entropy, predicted_class
+from benchmark.measure.basics import entropy, flip_rate, votes
 from benchmark.types import Predictions
 
 DECILE = 0.1
@@ -69,17 +69,17 @@ def by_churn(p: Predictions, k: int) -> list[Gain]:
     r = len(p.seeds)
     if not 2 <= k <= r:
         raise ValueError(f"a score needs 2 to {r} of {r} runs, got {k}")
-    votes = _votes(p)
-    every = votes.sum(axis=0)
-    used = [votes[runs].sum(axis=0) for runs in subsets(r, k)]
-    return [gain(_churn(counts), _flips(every, counts)) for counts in used]
+    each = votes(p)
+    every = each.sum(axis=0)
+    used = [each[runs].sum(axis=0) for runs in subsets(r, k)]
+    return [gain(flip_rate(counts), _flips(every, counts)) for counts in used]
 
 
 def by_entropy(p: Predictions) -> list[Gain]:
     """Return a curve for the predictive entropy of each run, judged by the flips among the other runs."""
-    votes = _votes(p)
-    every = votes.sum(axis=0)
-    return [gain(score, _flips(every, used)) for score, used in zip(entropy(p), votes, strict=True)]
+    each = votes(p)
+    every = each.sum(axis=0)
+    return [gain(score, _flips(every, used)) for score, used in zip(entropy(p), each, strict=True)]
 
 
 def by_mean_entropy(p: Predictions) -> list[Gain]:
@@ -87,7 +87,7 @@ def by_mean_entropy(p: Predictions) -> list[Gain]:
 
     The paper describes the entropy of a single model, but this definition reproduces its numbers.
     """
-    return [gain(entropy(p).mean(axis=0), _churn(_votes(p).sum(axis=0)))]
+    return [gain(entropy(p).mean(axis=0), flip_rate(votes(p).sum(axis=0)))]
 
 
 def mean_recall(curves: Sequence[Gain], share: float | np.ndarray) -> np.ndarray:
@@ -113,21 +113,13 @@ def measured(p: Predictions) -> dict[str, float]:
     return numbers
 
 
-def _votes(p: Predictions) -> np.ndarray:
-    """Return the predicted classes as indicators, (R, T, C)."""
-    return np.eye(p.values.shape[2], dtype=np.int64)[predicted_class(p.values)]
-
-
-def _churn(votes: np.ndarray) -> np.ndarray:
-    """Return the share of pairs of runs that differ on each example, (T,), from the votes for each class, (T, C)."""
-    r = votes[0].sum()
-    return np.asarray((r * r - np.square(votes).sum(axis=1)) / (r * (r - 1)))
-
-
 def _flips(every: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Return the churn among the runs that are not ``used``, or among all if fewer than two are left."""
+    """Return the churn among the runs that are not ``used``, or among all if fewer than two are left, (T,).
+
+    Both are numbers of runs that predict each class, (T, C).
+    """
     others = every - used
-    return _churn(others if others[0].sum() >= 2 else every)
+    return flip_rate(others if others[0].sum() >= 2 else every)
 
 
 def subsets(r: int, k: int) -> list[list[int]]:

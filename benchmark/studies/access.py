@@ -29,7 +29,7 @@ class Access(GridStudy):
         datasets = classifications(expand(self.dataset))
         methods = self.methods.split()
         paper, nested = (self.cells(context, ["erm", *methods], datasets, s) for s in ("paper", "nested"))
-        families = {load_spec(d).family or d: d for d in reversed(datasets)}
+        families = {load_spec(d).family: d for d in reversed(datasets)}
         once = [d for d in datasets if d in families.values()]
         rows, answer = list[SheetRow](), []
         series: dict[str, list[Point]] = {HEADS[0]: [], HEADS[1]: []}

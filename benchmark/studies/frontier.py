@@ -52,7 +52,7 @@ class Frontier(GridStudy):
 
     def report(self, context: Context) -> Report:
         datasets = [d for d in expand(self.dataset) if load_spec(d).task == self.task]
-        families = {d: load_spec(d).family or d for d in datasets}
+        families = {d: load_spec(d).family for d in datasets}
         n = len(set(families.values()))
         if n < 2:
             raise UserError(

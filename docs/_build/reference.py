@@ -247,9 +247,9 @@ def _facts(spec: DatasetSpec) -> Iterator[tuple[str, str]]:
     yield "Group", f"`{spec.group}`"
     if spec.suites:
         yield "Suites", ", ".join(f"`{suite}`" for suite in spec.suites)
-    yield "Family", f"`{families.family(spec)}`"
-    if families.group(spec) != families.family(spec):
-        yield "Group of families", f"`{families.group(spec)}`"
+    yield "Family", f"`{spec.family}`"
+    if spec.strict_family != spec.family:
+        yield "Group of families", f"`{spec.strict_family}`"
     yield "Rows", rows_text(spec)
     yield "Features", ", ".join(f"`{name}`" for name in spec.features)
     yield "Split", f"`{spec.split}`" + (f"; by date with `@split=time` (`{spec.dated}`)" if spec.dated else "")

@@ -78,8 +78,6 @@ def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
         fields, notes = described(tmp_path, texts)
         assert (fields["task"], fields["missing"]) == (task, [word])
         assert re.search(r"^taken as missing: '.*' \((12|9)\)$", notes, re.M)
-    spec = dataset(tmp_path / "assay.csv")
-    assert load_rows(spec).table["no_target"].sum() == 9
 
 
 @pytest.mark.parametrize("word", ["failed", "inconclusive", "Yes"])
@@ -248,8 +246,9 @@ def test_numbers_of_a_table_without_molecules_may_have_decimal_commas(tmp_path):
 
 @pytest.mark.parametrize("unit", ["%", " %", " nM", "µM", " mg/mL"])
 def test_a_unit_after_every_number_is_left_off(tmp_path, unit):
-    spec = dataset(csv(tmp_path, [f"95{unit}", f"5{unit}", f"77{unit}", "n. d."]))
-    assert (spec.task, spec.suffix) == ("regression", unit.strip())
+    spec = dataset(csv(tmp_path, [f"95{unit}", f"5{unit}", f"77{unit}", "N. d."]))
+    assert (spec.task, spec.suffix, spec.missing) == ("regression", unit.strip(), ("n. d.",))
+    assert load_rows(spec).table["no_target"].sum() == 9
     assert set(labelled(spec).values()) == {95.0, 5.0, 77.0}
 
 

@@ -13,8 +13,9 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # from the hub's library
 
-@pytest.mark.filterwarnings("ignore")  # from the hub's library
+
 def test_a_folder_of_the_hubs_layout_is_a_problem_with_the_given_split(waterbirds, tmp_path):
     toml = tmp_path / "birds.toml"
     text = Path(load_spec("waterbirds").path).read_text(encoding="utf-8").replace("pixels:256", "pixels:8")
@@ -30,7 +31,6 @@ def test_a_folder_of_the_hubs_layout_is_a_problem_with_the_given_split(waterbird
     assert load_problem(str(toml)).fingerprint == problem.fingerprint
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_another_image_is_another_version(waterbirds):
     from PIL import Image
 
@@ -40,7 +40,6 @@ def test_another_image_is_another_version(waterbirds):
     assert images.load(spec)[0] != before
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_missing_column_is_named(waterbirds):
     spec = load_spec("waterbirds").model_copy(update={"target": "species", "features": ("pixels:8",)})
     with pytest.raises(UserError, match=r"'species'.*'label'"):
@@ -48,7 +47,6 @@ def test_a_missing_column_is_named(waterbirds):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
 def test_offline_and_not_here_the_error_says_where_to_get_it_and_where_to_put_it(waterbirds, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "elsewhere"))
     address, place = "https://huggingface.co/datasets/grodino/waterbirds", tmp_path / "elsewhere/hf/grodino/waterbirds"

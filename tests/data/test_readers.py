@@ -60,10 +60,24 @@ def test_a_table_is_the_same_whatever_it_is_written_with(mark, end, separator, l
     assert table[LINE].tolist() == [2, 3, 4]
 
 
-def test_text_stays_as_written():
-    row = ["007", "1.50", "1e3", "True", "NULL", " x ", "1,5", 'say "x"']
-    content = b"a;b;c;d;e;f;g;h\n007;1.50;1e3;True;NULL; x ;1,5;" + b'"say ""x"""\n'
-    assert lines(content) == {2: row}
+SAID = ["007", "1.50", "1e3", "True", "NULL", " x ", "1,5", 'say "x"']
+BLANKS = [b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""]
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b'a;b;c;d;e;f;g;h\n007;1.50;1e3;True;NULL; x ;1,5;"say ""x"""\n', {2: SAID}),
+        *((end.join(BLANKS), {3: ["1", "2"], 7: ["3", "4"]}) for end in (b"\n", b"\r\n")),
+        (b"a,b,c\n1\n1,2\n1,2,3\n", {2: ["1", "", ""], 3: ["1", "2", ""], 4: ["1", "2", "3"]}),
+        (b"# of May\n#\n#,b\n1,2\n", {4: ["1", "2"]}),
+        *((first + b"\r\na;b\r\n1,5;2\r\n", {3: ["1,5", "2"]}) for first in (b"sep=;", b'"sep=;"', b"SEP=;;;")),
+        (b"sep=|\na|b\n1|2\n", {3: ["1", "2"]}),
+    ],
+    ids=["as written", *["blank lines"] * 2, "short rows", "comments", *["Excel's line for the separator"] * 4],
+)
+def test_cells_stay_as_written_with_the_numbers_of_their_lines(content, rows):
+    assert lines(content) == rows
 
 
 def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
@@ -87,12 +101,6 @@ def test_a_table_with_too_many_rows_or_cells_is_refused(content, size, monkeypat
         read(content, "table.csv")
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_blank_lines_and_empty_rows_are_left_out_and_counted(end):
-    content = end.join([b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""])
-    assert lines(content) == {3: ["1", "2"], 7: ["3", "4"]}
-
-
 @pytest.mark.parametrize("last", [b"\n", b"\n\n", b""], ids=["ended", "blank line", "not ended"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_a_row_that_spans_lines_stands_in_its_first(end, last):
@@ -105,10 +113,6 @@ def test_a_row_that_spans_lines_stands_in_its_first(end, last):
         ["four", "five", "6", "7"],
         ["8", "z"],
     ]
-
-
-def test_a_short_row_is_filled_with_nothing():
-    assert lines(b"a,b,c\n1\n1,2\n1,2,3\n") == {2: ["1", "", ""], 3: ["1", "2", ""], 4: ["1", "2", "3"]}
 
 
 @pytest.mark.parametrize(
@@ -150,13 +154,6 @@ def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
 def test_what_is_no_text_is_named_by_line_and_byte(content, line, byte):
     with pytest.raises(UserError, match=rf"^table\.csv: line {line}: byte {byte} is not UTF-8"):
         read(content, "table.csv")
-
-
-@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;;;"])
-def test_excels_line_for_the_separator_is_obeyed_and_comments_before_a_table_left_out(first):
-    assert lines(b"# of May\n#\n#,b\n1,2\n") == {4: ["1", "2"]}
-    assert lines(f"{first}\r\na;b\r\n1,5;2\r\n".encode()) == {3: ["1,5", "2"]}
-    assert read(b"sep=|\na|b\n1|2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
 
 
 @pytest.mark.parametrize(

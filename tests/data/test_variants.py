@@ -296,26 +296,22 @@ def reading(features, learner="mlp"):
     return Reading(tuple(features), cls.reads, learner, getattr(cls, "recipe", None))
 
 
-def test_the_features_of_a_method_name_a_variant_of_the_dataset_that_it_is_run_on(weighed):
-    wanted = ("morgan_counts:256:2", "atom_pairs:128")
-    assert with_features("bace", wanted) == f"bace@features={COUNTED}"
-    assert with_features("bace@train=200", wanted) == f"bace@train=200@features={COUNTED}"
-    assert with_features(weighed, wanted) == f"{weighed}@features={COUNTED}"
-
-
 @pytest.mark.parametrize(
-    "dataset",
+    ("dataset", "name"),
     [
-        "bace@backbone=gin",  # its networks read SMILES
-        "mof_thermal",  # its rows are no molecules
-        "glass",  # formulas
-        "waterbirds",  # images
-        "bace@features=morgan.64.2",  # the user says what to read
-        "bace@features=morgan.64.2@train=200",
+        ("bace", f"bace@features={COUNTED}"),
+        ("bace@train=200", f"bace@train=200@features={COUNTED}"),
+        *((name, name) for name in ("bace@features=morgan.64.2", "bace@features=morgan.64.2@train=200")),  # the user's
+        ("bace@backbone=gin", "bace@backbone=gin"),  # its networks read SMILES
+        ("mof_thermal", "mof_thermal"),  # its rows are no molecules
+        ("glass", "glass"),  # formulas
+        ("waterbirds", "waterbirds"),  # images
     ],
 )
-def test_a_method_reads_the_datasets_features_where_its_own_cannot_be_or_others_are_asked_for(dataset):
-    assert with_features(dataset, ("morgan_counts:256:2",)) == dataset
+def test_the_features_of_a_method_name_a_variant_of_its_dataset_where_they_can_be_and_no_others_are_asked_for(
+    dataset, name
+):
+    assert with_features(dataset, ("morgan_counts:256:2", "atom_pairs:128")) == name
 
 
 def test_features_of_a_method_that_there_are_not_are_an_error_of_the_user(base):

@@ -41,12 +41,8 @@ def p(request: pytest.FixtureRequest) -> Predictions:
     return example(request.param)
 
 
-CASES = [
-    (measure, kind)
-    for measure in c.CATALOGUE
-    for kind in ("two classes", "three classes", "values")
-    if (kind == "values") == (measure.task == "regression")
-]
+KINDS = {"classification": ("two classes", "three classes"), "regression": ("values",)}
+CASES = [(measure, kind) for measure in c.CATALOGUE for kind in KINDS[measure.task]]
 
 
 @pytest.mark.parametrize(("measure", "kind"), CASES, ids=lambda x: getattr(x, "key", x))
@@ -168,14 +164,6 @@ def test_the_hit_rate_and_its_spread_are_loops_over_the_first(p: Predictions, sh
     assert spread.mean(p) == pytest.approx(np.mean([abs(rates[i] - rates[j]) for i, j in PAIRS]))
 
 
-def test_flips_beyond_a_tolerance_are_counted_in_target_units() -> None:
-    p = example("values")
-    v = p.values[..., 0].astype(float)
-    for measure, limit in ((c.beyond(0.7), 0.7), (c.beyond(), 0.5 * np.std(p.y.astype(float)))):
-        for i, j in PAIRS:
-            assert measure.of_runs(p)[i, j] == pytest.approx(np.mean([abs(v[i, t] - v[j, t]) > limit for t in TESTS]))
-
-
 @pytest.mark.parametrize("measure", c.scorecard("classification"), ids=lambda m: m.key)
 def test_the_scorecard_takes_constants_a_single_class_and_a_single_run(measure: Measure) -> None:
     constant = predictions(np.tile([0.7, 0.3], (3, 20, 1)), np.zeros(20, dtype=int))
@@ -208,51 +196,37 @@ def test_the_calibration_error_is_a_loop_over_bins(p: Predictions) -> None:
         assert error == pytest.approx(total)
 
 
-def test_the_churn_of_probabilities_is_half_the_absolute_distance(p: Predictions) -> None:
-    for i, j in PAIRS:
-        expected = np.mean([sum(abs(p.values[i, t] - p.values[j, t])) / 2 for t in TESTS])
-        assert c.CONFIDENCE_CHURN.of_runs(p)[i, j] == pytest.approx(expected)
+Pairwise = Callable[[np.ndarray, np.ndarray], float]
+OF_TWO: list[tuple[Measure, Pairwise]] = [
+    (c.CHURN, lambda a, b: a.argmax() != b.argmax()),
+    *((c.churn_of_class(label), lambda a, b: a.argmax() != b.argmax()) for label in (0, 1)),
+    (c.SYM_KL, lambda a, b: (stats.entropy(a, b) + stats.entropy(b, a)) / 2),
+    (c.CONFIDENCE_CHURN, lambda a, b: abs(a - b).sum() / 2),
+    (c.CHURN_OF_VALUES, lambda a, b: abs(float(a[0]) - float(b[0]))),
+    (c.beyond(0.7), lambda a, b: abs(float(a[0]) - float(b[0])) > 0.7),
+    (c.beyond(), lambda a, b: abs(float(a[0]) - float(b[0])) > 0.5 * np.std(example("values").y.astype(float))),
+]
+"""Measures of two runs, and the contribution of an example to them from its outputs (C,) in both."""
 
 
-def test_churn_is_the_share_of_examples_whose_most_probable_class_differs(p: Predictions) -> None:
-    matrix = c.CHURN.of_runs(p)
-    for i, j in PAIRS:
-        flips = [max(enumerate(p.values[i, t]), key=lambda x: x[1])[0] != p.values[j, t].argmax() for t in TESTS]
-        assert matrix[i, j] == pytest.approx(sum(flips) / 40)
-    assert matrix[0, 1:].min() > 0
-
-
-def test_sym_kl_is_half_the_sum_of_both_relative_entropies_in_nats(p: Predictions) -> None:
-    v, matrix = p.values, c.SYM_KL.of_runs(p)
-    for i, j in PAIRS:
-        both = [stats.entropy(v[i, t], v[j, t]) + stats.entropy(v[j, t], v[i, t]) for t in TESTS]
-        assert matrix[i, j] == pytest.approx(0.5 * np.mean(both))
-    expected = [(stats.entropy(v[i, 3], v[j, 3]) + stats.entropy(v[j, 3], v[i, 3])) / 2 for i, j in PAIRS]
-    assert c.example_sym_kl(p)[3] == pytest.approx(np.mean(expected))
-
-
-def test_the_churn_of_a_regression_is_the_mean_absolute_difference() -> None:
-    p = example("values")
-    v, matrix = p.values[..., 0], c.CHURN_OF_VALUES.of_runs(p)
-    for i, j in PAIRS:
-        assert matrix[i, j] == pytest.approx(sum(abs(float(v[i, t]) - float(v[j, t])) for t in TESTS) / 40)
-    expected = [np.mean([abs(v[i, t] - v[j, t]) for i, j in PAIRS]) for t in TESTS]
-    np.testing.assert_allclose(c.example_difference(p), expected, rtol=1e-5)
-
-
-def test_each_example_contributes_its_share_of_pairs(p: Predictions) -> None:
-    predicted = p.values.argmax(axis=2)
-    expected = [np.mean([predicted[i, t] != predicted[j, t] for i, j in PAIRS]) for t in TESTS]
-    np.testing.assert_allclose(c.example_flips(p), expected)
-
-
-def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) -> None:
-    predicted = p.values.argmax(axis=2)
-    for label in (0, 1):
-        matrix = c.churn_of_class(label).of_runs(p)
-        for i, j in PAIRS:
-            differ = [predicted[i, t] != predicted[j, t] for t in TESTS if p.y[t] == label]
-            assert matrix[i, j] == matrix[j, i] == pytest.approx(np.mean(differ))
+@pytest.mark.parametrize(
+    ("measure", "kind", "reference"),
+    [(m, kind, f) for m, f in OF_TWO for kind in KINDS[m.task]],
+    ids=lambda x: getattr(x, "key", x if isinstance(x, str) else ""),
+)
+def test_measures_of_two_runs_are_double_loops_over_pairs_and_examples(
+    measure: Measure, kind: str, reference: Pairwise
+) -> None:
+    p = example(kind)
+    v, label = p.values, measure.key.removeprefix("churn_y")
+    tests = [t for t in TESTS if p.y[t] == int(label)] if label.isdecimal() else TESTS
+    expected = np.array([[reference(v[i, t], v[j, t]) for t in tests] for i, j in PAIRS])
+    assert expected.any(axis=1).all()
+    matrix = measure.of_runs(p)
+    for rows in (PAIRS, [pair[::-1] for pair in PAIRS]):
+        np.testing.assert_allclose([matrix[pair] for pair in rows], expected.mean(axis=1), rtol=1e-6)
+    if measure.of_examples:
+        np.testing.assert_allclose(measure.of_examples(p), expected.mean(axis=0), rtol=1e-5)
 
 
 def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:

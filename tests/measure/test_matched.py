@@ -193,10 +193,3 @@ def test_one_example_has_no_correlation():
 def test_of_independent_predictions_all_variance_is_retraining():
     p = of_values(np.random.default_rng(5).normal(size=(2, 100_000)))
     assert c.ONE_MINUS_ICC.mean(p) == pytest.approx(1, abs=0.01)
-
-
-def test_under_halves_only_the_runs_of_a_halving_are_compared():
-    p = noisy(100)
-    whole, halved = c.MATCHED_CHURN.of_runs(p), c.MATCHED_CHURN.of_runs(replace(p, sampling="halves"))
-    np.testing.assert_allclose(halved, [whole[0, 1], whole[2, 3]])
-    assert c.MATCHED_CHURN.of_examples(replace(p, sampling="halves")).mean() == pytest.approx(halved.mean())

@@ -57,12 +57,6 @@ def test_pairs_are_averaged_and_the_last_three_of_an_odd_number():
     assert by_pair(np.array([1.0, 3.0, 5.0])).tolist() == [3.0]
 
 
-def test_three_seeds_are_each_compared_with_the_next():
-    y = np.array([0, 1, 1])
-    old, new = predictions(np.arange(9).reshape(3, 3) / 9, y), predictions(np.zeros((3, 3)), y)
-    assert np.array_equal(paired(old, new)[0], old.values[[1, 2, 0]])
-
-
 @pytest.mark.parametrize("said", [0.0, 0.08])
 def test_flips_by_new_rows_are_what_the_simulation_put_in_and_nothing_where_it_put_nothing(said):
     """A model's score is signal + its own noise; new rows move the signal of some examples across the threshold."""

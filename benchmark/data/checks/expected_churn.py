@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -134,12 +133,9 @@ def to_json(models: Sequence[Model], properties: Mapping[str, Properties | None]
 
 
 @cache
-def published(folder: Path | None = None) -> tuple[tuple[Model, ...], Mapping[str, Properties | None]]:
-    """Return the models and properties in a ``folder``, by default that of the published results; none without them.
-
-    Raises UserError for a file that is damaged.
-    """
-    path = (folder or published_results()) / FILE
+def published() -> tuple[tuple[Model, ...], Mapping[str, Properties | None]]:
+    """Return the published models and properties, none without a file. Raises UserError for one that is damaged."""
+    path = published_results() / FILE
     if not path.is_file():
         return (), {}
     try:

@@ -6,7 +6,6 @@ tell each other; what they are called does not matter.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
@@ -33,20 +32,6 @@ are."""
 COLUMNS = ("first", "second", "shared", "of_first", "of_second", "share", "pearson", "spearman", "agreement", "one")
 
 
-@dataclass(frozen=True)
-class _Set:
-    """Distinct molecules (N,), ascending, and the mean label of each (N,)."""
-
-    keys: np.ndarray
-    y: np.ndarray
-    classes: bool
-
-    @classmethod
-    def of(cls, found: Molecules, classes: bool) -> "_Set":
-        keys, places = np.unique(found.flat, return_inverse=True)
-        return cls(keys, np.bincount(places, found.y) / np.bincount(places), classes)
-
-
 def comparable(specs: Iterable[DatasetSpec]) -> list[DatasetSpec]:
     """Return those of ``specs`` whose file is on this machine; rows of images have no name that others share."""
     return [spec for spec in specs if not spec.source.startswith("hf:") and not how_to_get(spec)]
@@ -66,13 +51,13 @@ def pairs(
     """
     from scipy.sparse import csr_array
 
-    sets: dict[str, _Set] = {}
+    sets: dict[str, Molecules] = {}
     unread: list[str] = []
     named = {spec.name: spec for spec in specs}
     names = list(named)
     for name in (*names[:only_first], *through(names[only_first:])):
         try:
-            sets[name] = _Set.of(molecules(named[name]), named[name].task == "classification")
+            sets[name] = molecules(named[name])
         except UserError:
             if only_first and name == specs[0].name:
                 raise
@@ -89,19 +74,20 @@ def pairs(
             break
         share = shared[i, j] / max(1, min(sizes[i], sizes[j]))
         if shared[i, j] >= FEWEST and share >= LISTED:
-            labels = _labels(sets[first], sets[second])
+            classes = named[first].task == named[second].task == "classification"
+            labels = _labels(sets[first], sets[second], classes)
             row = (first, second, int(shared[i, j]), int(sizes[i]), int(sizes[j]), share, *labels)
             rows.append((*row, one(share, *labels[:2])))
     return pd.DataFrame(rows, columns=list(COLUMNS)), unread
 
 
-def _labels(first: _Set, second: _Set) -> tuple[float, float, float]:
-    """Return Pearson's and Spearman's correlation of the labels of shared molecules, and the agreement of classes."""
+def _labels(first: Molecules, second: Molecules, classes: bool) -> tuple[float, float, float]:
+    """Return Pearson's and Spearman's correlation of the labels of shared molecules, and how ``classes`` agree."""
     from scipy.stats import rankdata
 
     _, mine, theirs = np.intersect1d(first.keys, second.keys, assume_unique=True, return_indices=True)
     x, y = first.y[mine], second.y[theirs]
-    agreement = float((x == y).mean()) if first.classes and second.classes else math.nan
+    agreement = float((x == y).mean()) if classes else math.nan
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan, math.nan, agreement
     return float(np.corrcoef(x, y)[0, 1]), float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]), agreement
@@ -128,10 +114,10 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
     for row in table[table["one"] != ""].itertuples():
         first, second = specs[str(row.first)], specs[str(row.second)]
         wrong = []
-        if row.one == "family" and family(first) != family(second):
-            wrong.append(f"the families {family(first)} and {family(second)}")
-        if group(first) != group(second):
-            wrong.append(f"the groups {group(first)} and {group(second)}")
+        if row.one == "family" and first.family != second.family:
+            wrong.append(f"the families {first.family} and {second.family}")
+        if first.strict_family != second.strict_family:
+            wrong.append(f"the groups {first.strict_family} and {second.strict_family}")
         if wrong:
             lines.append(
                 f"{first.name} and {second.name} share {row.shared:,} molecules ({row.share:.0%} of the smaller; "
@@ -154,13 +140,3 @@ def listed(name: str) -> pd.DataFrame:
     found = _listed().query("first == @name")
     near = found["one"].map({"family": 0, "group": 1, "": 2})
     return found.assign(near=near).sort_values(["near", "shared", "second"], ascending=[True, False, True])
-
-
-def family(spec: DatasetSpec) -> str:
-    """Return the family of a dataset: by default its name."""
-    return spec.family or spec.name
-
-
-def group(spec: DatasetSpec) -> str:
-    """Return the group of families of a dataset: by default its family."""
-    return spec.family_group or family(spec)

@@ -1,7 +1,7 @@
 """Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -165,7 +165,7 @@ def examine(
     return Health(
         dataset=spec.name,
         title=spec.title,
-        family=spec.family or spec.name,
+        family=spec.family,
         canonical_seed=canonical_seed,
         rdkit=rdBase.rdkitVersion,
         rows=len(rows.table),
@@ -230,31 +230,26 @@ def _alike(spec: DatasetSpec, rows: Rows, y: np.ndarray) -> Alike:
     """Return which molecules have the features of another; none where the features are not of molecules."""
     if not spec.smiles or "smiles" in spec.features:
         return Alike(0, 0, {})
-    groups = defaultdict(list)
-    for row, features in enumerate(rows.x):
-        groups[hash(features.tobytes())].append(row)
-    canonical, smiles = rows.used["canonical"].to_numpy(), rows.used["smiles"].to_numpy()
-    first = {
-        group[0]: {text: row for row, text in zip(group[::-1], canonical[group[::-1]], strict=True)}
-        for group in groups.values()
-        if len(group) > 1
-    }
-    several = [group for group in groups.values() if len(first.get(group[0], ())) > 1]
-    conflicting = [group for group in several if len(set(y[group])) > 1]
-    tried = [[*first[group[0]].values()] for group in conflicting or several]
+    table = rows.used[["smiles", "canonical"]].assign(features=[hash(row.tobytes()) for row in rows.x], y=y)
+    same = table.groupby("features", sort=False)
+    several = same["canonical"].transform("nunique") > 1
+    table = table.assign(conflict=same["y"].transform("nunique") > 1)[several].drop_duplicates(
+        ["features", "canonical"]
+    )
+    tried = table[table["conflict"]] if table["conflict"].any() else table
     told: Counter[str] = Counter()
     number = 0
-    for group in tried:
+    for _, group in tried.groupby("features", sort=False):
         if number >= TRIED:
             break
-        group = group[:TRIED]
-        number += len(group)
+        molecules = Parsed(group["smiles"].tolist()[:TRIED])
+        number += len(molecules)
         for name in TELLING:
             kind, *numbers = name.split(":")
-            found = Counter(row.tobytes() for row in FEATURES[kind](Parsed(smiles[group].tolist()), *map(int, numbers)))
+            found = Counter(row.tobytes() for row in FEATURES[kind](molecules, *map(int, numbers)))
             told[name] += sum(count == 1 for count in found.values())
-    molecules, beside = (sum(len(first[group[0]]) for group in of) for of in (several, conflicting))
-    return Alike(molecules, beside, {name: told[name] / number for name in TELLING} if number else {})
+    telling = {name: told[name] / number for name in TELLING} if number else {}
+    return Alike(len(table), int(table["conflict"].sum()), telling)
 
 
 def _salts(rows: Rows, y: np.ndarray) -> Salts:

@@ -20,8 +20,8 @@ COUNTS = (
 COLUMNS = ("dataset", *COUNTS, *SHARES)
 
 
-def table(reports: Iterable[Health]) -> pd.DataFrame:
-    """Return ``COLUMNS`` for each report, empty where a figure does not apply.
+def to_csv(reports: Iterable[Health]) -> str:
+    """Return ``COLUMNS`` for each report as CSV, shares with five significant digits, empty where one does not apply.
 
     ``rows`` of the file, those that are ``parsable`` and ``used``, the rows left out for each of ``OF_SUITE``,
     molecules on several lines (``repeats``) and those of them with different targets (``conflicting``); of each part of
@@ -47,9 +47,5 @@ def table(reports: Iterable[Health]) -> pd.DataFrame:
             line |= {field: getattr(found, field) for field in OF_TABLE}
         lines.append(line)
     made = pd.DataFrame(lines).reindex(columns=list(COLUMNS))
-    return made.astype(dict.fromkeys(COUNTS, "Int64")).astype(dict.fromkeys(SHARES, float))
-
-
-def to_csv(reports: Iterable[Health]) -> str:
-    """Return ``table`` as CSV, its shares with five significant digits."""
-    return table(reports).to_csv(index=False, float_format="%.5g", lineterminator="\n")
+    made = made.astype(dict.fromkeys(COUNTS, "Int64")).astype(dict.fromkeys(SHARES, float))
+    return made.to_csv(index=False, float_format="%.5g", lineterminator="\n")

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,15 +22,14 @@ MARKS = re.compile(r"[@/\\]|\[\d")
 
 @dataclass(frozen=True)
 class Molecules:
-    """The rows of a dataset that have a label, repetitions included.
+    """The distinct molecules of a dataset that have a label.
 
-    ``exact`` (N,) are hashes (uint64) of the canonical SMILES, ``flat`` (N,) of those without stereochemistry and
-    isotopes; both are hashes of the composition if rows are formulas, and of the row's name if they are neither. ``y``
-    (N,) are classes or targets, float64.
+    ``keys`` (N,), ascending, are hashes (uint64) of the SMILES without stereochemistry and isotopes, of the composition
+    if rows are formulas, and of the row's name if they are neither. ``y`` (N,) are the mean classes or targets of the
+    rows of each, repetitions included, float64.
     """
 
-    exact: np.ndarray
-    flat: np.ndarray
+    keys: np.ndarray
     y: np.ndarray
 
 
@@ -48,8 +46,7 @@ def molecules(spec: DatasetSpec) -> Molecules:
 
     def make() -> tuple[bytes, ...]:
         packed = io.BytesIO()
-        exact, flat, y = _described(spec)
-        np.savez(packed, exact=exact, flat=flat, y=y)
+        np.savez(packed, **vars(_described(spec)))
         return (packed.getvalue(),)
 
     key = cache.named(name, [spec.sha256, reading, rdBase.rdkitVersion, code], ".molecules")
@@ -58,14 +55,15 @@ def molecules(spec: DatasetSpec) -> Molecules:
         return Molecules(**stored)
 
 
-def _described(spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _described(spec: DatasetSpec) -> Molecules:
     table = rows.load_table(spec)
     table = table[~table[[reason for reason in rows.EXCLUDED if reason != "repeated"]].any(axis=1)]
-    exact = table["canonical"].tolist() if spec.smiles else _names(table["id"].tolist())
+    texts = [_flat(text) for text in table["canonical"]] if spec.smiles else _names(table["id"].tolist())
     if "composition" in spec.features:
-        exact = reduced(exact)
-    flat = [_flat(text) if spec.smiles else text for text in exact]
-    return _hashes(exact), _hashes(flat), labels(spec, table).astype(np.float64)
+        texts = reduced(texts)
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    keys, places = np.unique(np.frombuffer(digests, dtype=np.uint64), return_inverse=True)
+    return Molecules(keys, np.bincount(places, labels(spec, table)) / np.bincount(places))
 
 
 def _names(ids: list[str]) -> list[str]:
@@ -80,8 +78,3 @@ def _flat(canonical: str) -> str:
         return canonical
     with rdBase.BlockLogs():
         return str(Chem.MolToSmiles(Chem.MolFromSmiles(canonical), isomericSmiles=False))
-
-
-def _hashes(texts: Iterable[str]) -> np.ndarray:
-    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(digests, dtype=np.uint64)

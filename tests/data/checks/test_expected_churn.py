@@ -120,7 +120,7 @@ def test_the_report_on_a_dataset_has_the_line(publish: Publish):
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"models": [{"task": 1}], "properties": {}}', '{"models": []}'])
-def test_a_damaged_file_is_named_with_what_to_do(content: str, tmp_path: Path):
+def test_a_damaged_file_is_named_with_what_to_do(content: str, publish: Publish, tmp_path: Path):
     (tmp_path / FILE).write_text(content)
     with pytest.raises(UserError, match=r"expected\.json cannot be read: .*restore the file"):
-        published(tmp_path)
+        published()

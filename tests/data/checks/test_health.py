@@ -16,7 +16,7 @@ from benchmark.data.checks.molecules import molecules
 from benchmark.data.checks.nearest import nearest
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import as_written, dataset_names, load_spec
+from benchmark.data.spec import load_spec
 
 MESSY = """smiles,y,part
 CCO,1,train
@@ -51,13 +51,6 @@ def balanced(*rows):
     """Return a table with these rows (smiles,y) in the training pool, followed by four good ones."""
     fill = ["CCF,0,train", "CCCl,1,train", "CCBr,0,id", "CCI,1,id"]
     return "\n".join(["smiles,y,part", *(f"{row},train" for row in rows), *fill]) + "\n"
-
-
-@pytest.fixture(autouse=True)
-def papers_datasets(monkeypatch):
-    """Compare with the paper's datasets alone: to read all takes minutes."""
-    names = [name for name in dataset_names() if as_written(name).group not in ("wide", "extra")]
-    monkeypatch.setattr(health, "dataset_names", lambda: names)
 
 
 # Real data
