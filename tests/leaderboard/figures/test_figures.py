@@ -25,6 +25,7 @@ from leaderboard.figures.build import Structures, draw, drawn, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Figure
+from leaderboard.figures.forest import forest
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
 from leaderboard.figures.style import (
@@ -241,16 +242,15 @@ def widths(figures: list[Figure]) -> set[float]:
 @pytest.mark.slow
 def test_no_published_name_widens_a_page():
     named = ("bace", "mof_thermal", "simpd_chembl4005_1_active", "ace_chembl4792_ki")
-    cells = [cell for cell in published.contents(published.PUBLISHED).cells if cell.key.dataset in named]
-    for part in collect(cells).by_sampling:
+    for part in collect(published.read(published.PUBLISHED, datasets=named)).by_sampling:
         assert widths(build(part)) == {COLUMN, PAGE}, part.sampling
 
 
 def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(figures):
     cells = made_up(40, {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}})
-    forest = next(figure for figure in build(collect(cells)) if figure.key == "forest")
-    assert len(set(re.findall(r">(method \d\d)<", forest.svg))) == 8
-    assert "of 15 methods beside ERM, the 8 that churn least" in forest.caption
+    figure = next(draw(drawing) for drawing in of_results(collect(cells)) if drawing.draw is forest)
+    assert len(set(re.findall(r">(method \d\d)<", figure.svg))) == 8
+    assert "of 15 methods beside ERM, the 8 that churn least" in figure.caption
     for figure in figures:
         assert "ERM: one plain network. Churn: " in figure.caption, figure.key
         assert "trained on bootstraps of the training rows" in figure.caption, figure.key

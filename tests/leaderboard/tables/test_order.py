@@ -329,7 +329,7 @@ def test_of_equal_methods_hardly_any_order_has_neighbours_that_seem_to_differ(ma
                 values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
                 made.append(make_cell(f"m{m}", values, dataset=f"d{d}"))
         block = collect(made).headline()
-        churns = order(block, [f"M{m}" for m in range(6)], "runs").churn
+        churns = order(block, [f"M{m}" for m in range(6)], "runs", ranked=()).churn
         wrong += any(resolution(block, pairwise(sorted(churns, key=lambda title: churns[title]))).differ)
     assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
 
@@ -459,7 +459,7 @@ def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[C
     assert f"difference of mean ranks {critical_difference(7, 3):.2f} at 0.05" in table.notes[1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsewhere(make_cell):
     """On each family one method is better by chance, with long tails: what differs there says nothing of others."""
     rng, wrong, repetitions = np.random.default_rng(2), 0, 60
@@ -471,7 +471,7 @@ def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsew
                 made.append(make_cell(f"m{m}", predictions(int(rng.integers(2**31)), rate, runs=4), dataset=f"d{d}"))
         block = collect(made).headline()
         titles = [f"M{m}" for m in range(3)]
-        values = dict(zip(titles, order(block, titles, "runs").values.T, strict=True))
+        values = dict(zip(titles, order(block, titles, "runs", ranked=()).values.T, strict=True))
         wrong += any(resolution_elsewhere(block, values, combinations(titles, 2)).differ)
     assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
 
