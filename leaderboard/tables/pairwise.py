@@ -191,7 +191,7 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     for i, dataset in enumerate(main.datasets):
         values = [column.show(pair.each[i]) for column, pair in zip(columns, pairs, strict=True)]
         alone = flipping_alone(dataset, main.first, main.second) if classes else ()
-        rows.append((dataset.title, *values, *(Value(str(n), n) for n in alone)))
+        rows.append((dataset.title, *values, *(Value.of(n, digits=0) for n in alone)))
     means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
     n = len(main.families)
     last = f"Mean over {n} {'family' if n == 1 else 'families'}"

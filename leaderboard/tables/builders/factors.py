@@ -181,7 +181,7 @@ def _swaps(whole: Grid, name: str) -> Iterator[tuple[TableCell, ...]]:
     for level, pairs in swaps.items():
         ours, theirs = map(list, zip(*pairs, strict=True))
         changes = Change(*((of[ours] - of[theirs]).mean(axis=0) for of in (whole.churn, whole.quality)))
-        yield name.capitalize(), level, Value(str(len(pairs)), len(pairs)), *changes.shown()
+        yield name.capitalize(), level, Value.of(len(pairs), digits=0), *changes.shown()
 
 
 def _heads(task: Task) -> tuple[str, str]:
