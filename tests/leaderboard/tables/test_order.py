@@ -29,16 +29,16 @@ from leaderboard.tables.order import (
 )
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, summaries, summary_of
 
+from ..conftest import flipping, sure
+
 N = 120
 
 
 def predictions(seed: int, flips: float, runs: int = 10, wrong: float = 0.0) -> np.ndarray:
     """Probabilities (R, T, 2): each run errs on its own random share of examples, and all on the first ``wrong``."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(N) % 2
-    labels = np.where(rng.random((runs, N)) < flips, 1 - y, y)
-    labels[:, : int(wrong * N)] = 1 - y[: int(wrong * N)]
-    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+    labels = flipping(np.random.default_rng(seed), flips, runs, N)
+    labels[:, : int(wrong * N)] = 1 - np.arange(int(wrong * N)) % 2
+    return sure(labels)
 
 
 def calls(run: np.ndarray, k: int = N // 2) -> list[float]:
@@ -319,15 +319,12 @@ def test_of_equal_methods_hardly_any_order_has_neighbours_that_seem_to_differ(ma
     """Methods have equal expected churn and unequal noise: runs of some share a shift, which makes churns noisy."""
     wrong, repetitions, runs = 0, 200, 8
     rng = np.random.default_rng(5)
-    y = np.arange(40) % 2
     for _ in range(repetitions):
         made = []
         for d in range(3):
             for m, spread in enumerate((0.0, 0.0, 0.05, 0.05, 0.08, 0.08)):
                 rates = 0.2 + spread * rng.uniform(-1, 1, size=(runs, 1))
-                labels = np.where(rng.random((runs, 40)) < rates, 1 - y, y)
-                values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
-                made.append(make_cell(f"m{m}", values, dataset=f"d{d}"))
+                made.append(make_cell(f"m{m}", sure(flipping(rng, rates, runs, 40)), dataset=f"d{d}"))
         block = collect(made).headline()
         churns = order(block, [f"M{m}" for m in range(6)], "runs", ranked=()).churn
         wrong += any(resolution(block, pairwise(sorted(churns, key=lambda title: churns[title]))).differ)

@@ -20,6 +20,8 @@ from leaderboard.site.pages import Site
 from leaderboard.site.sentences import in_brief
 from leaderboard.tables.studies import Reader, Rendered, estimate, rendered, table
 
+from ..conftest import flipping, sure
+
 MakeCell = Callable[..., Cell]
 
 
@@ -36,9 +38,7 @@ def retrained(
     **params: object,
 ) -> Cell:
     """Return a cell whose retrainings predict a share ``flips`` of wrong classes."""
-    rng, y = np.random.default_rng(sum(map(ord, dataset + method))), np.arange(60) % 2
-    right = np.where(rng.random((len(seeds), 60)) < flips, 1 - y, y)
-    values = np.where(right[..., None] == np.arange(2), 0.9, 0.1)
+    values = sure(flipping(np.random.default_rng(sum(map(ord, dataset + method))), flips, len(seeds), 60))
     return make_cell(method, values, dataset=dataset, seeds=seeds, params=params)
 
 

@@ -11,6 +11,8 @@ from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.samplings import claims
 from leaderboard.tables.entries import build
 
+from ...conftest import flipping, sure
+
 FLIPS = {
     "paper": {"erm": 0.3, "bagging": 0.05, "deep_ensemble": 0.3},
     "halves": {"erm": 0.3, "bagging": 0.3, "deep_ensemble": 0.05},
@@ -18,10 +20,8 @@ FLIPS = {
 DATASETS = ("a", "b", "c")
 
 
-def predicted(name: str, rate: float, n: int = 300) -> np.ndarray:
-    rng = np.random.default_rng(sum(map(ord, name)))
-    labels = np.where(rng.random((10, n)) < rate, 1 - np.arange(n) % 2, np.arange(n) % 2)
-    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+def predicted(name: str, rate: float) -> np.ndarray:
+    return sure(flipping(np.random.default_rng(sum(map(ord, name))), rate, 10, 300))
 
 
 @pytest.fixture(scope="module")
