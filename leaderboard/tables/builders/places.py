@@ -109,14 +109,15 @@ def _power(p: float) -> str:
 def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return the methods with a mean rank, in the order of the first page."""
     summary = summary_of(results, task, "wide", kind)
-    if summary is None or len(summary.placed) < 2:
+    if summary is None or summary.between is None:
         return None
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
     placed = {row.title: row.place for row in summary.placed if row.place}
-    tests = [resolution_elsewhere(summary.datasets, summary.values, summary.pairs, unit) for unit in PLURAL]
-    tests.append(resolution(summary.datasets, summary.pairs, kind))
+    pairs = summary.between.pairs
+    tests = [resolution_elsewhere(summary.datasets, summary.values, pairs, unit) for unit in PLURAL]
+    tests.append(resolution(summary.datasets, pairs, kind))
     ranges = [test.places([*placed]) for test in tests]
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
