@@ -14,7 +14,7 @@ from leaderboard.read.results import Results
 from leaderboard.site.sentences import in_brief
 from leaderboard.tables import studies
 from leaderboard.tables.entries import build
-from leaderboard.tables.table import MISSING, Table, Value, spelled
+from leaderboard.tables.table import MISSING, Table, Value
 from leaderboard.write.formats import markdown as plain
 from leaderboard.write.formats import to_markdown
 
@@ -120,7 +120,7 @@ def _row(c: Comparison) -> tuple[str | Value, ...]:
     published = Value.of(Estimate(p.value, p.low, p.high), digits=digits, signed=signed)
     ours = Value.of(c.ours, digits=digits, signed=signed)
     if c.ours is not None and c.ours.low == c.ours.high:  # a count, not an estimate
-        ours = Value(spelled(c.ours.value, digits), c.ours.value)
+        ours = Value.of(c.ours.value, digits=digits)
     return (p.table, p.dataset, p.method, str(p.canonical_seed), _metric(c), published, ours)
 
 
@@ -167,8 +167,8 @@ def _counts(comparisons: Sequence[Comparison]) -> Table:
     for (table, metric), some in _grouped(comparisons, lambda c: (c.published.table, _metric(c))):
         n = Counter(c.verdict for c in some)
         gaps = [c.ours.value - c.published.value for c in some if c.verdict != "not compared" and c.ours is not None]
-        mean = Value.of(Estimate(float(np.mean(gaps)), np.nan, np.nan), 1, 3, True) if gaps else Value(MISSING)
-        counts = [Value(str(n[verdict]), n[verdict]) for verdict in get_args(Verdict)]
+        mean = Value.of(float(np.mean(gaps)) if gaps else None, digits=3, signed=True)
+        counts = [Value.of(n[verdict], digits=0) for verdict in get_args(Verdict)]
         rows.append((table, metric, *counts, mean))
     header = ("table", "metric", *get_args(Verdict), "mean difference, ours − published")
     return Table("counts", "", "", header, tuple(rows))

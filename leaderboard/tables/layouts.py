@@ -181,20 +181,20 @@ def _best(row: Compared, better: int) -> str:
 
 def size(dataset: Dataset, kind: IntervalKind) -> Value:
     """Return the number of rows of the training pool."""
-    return Value(str(dataset.n_train), dataset.n_train)
+    return Value.of(dataset.n_train, digits=0)
 
 
 def tested(dataset: Dataset, kind: IntervalKind) -> Value:
     """Return the number of rows of the ID test, the fewest over splits."""
-    n = min(len(cell.predictions["id"].ids) for entry in dataset.entries for cell in entry.cells.values())
-    return Value(str(n), n)
+    sizes = [len(cell.predictions["id"].ids) for entry in dataset.entries for cell in entry.cells.values()]
+    return Value.of(min(sizes), digits=0)
 
 
 def positives(scale: float = 1, digits: int = 2) -> DatasetColumn:
     """Return the column of the share of class 1 in the ID test, mean over splits."""
 
     def show(dataset: Dataset, kind: IntervalKind) -> TableCell:
-        return Value.of(Estimate(_positive(dataset), np.nan, np.nan), scale, digits)
+        return Value.of(_positive(dataset), scale, digits)
 
     return DatasetColumn("Class 1", show)
 
@@ -203,8 +203,7 @@ def class_ratio(dataset: Dataset, kind: IntervalKind) -> Value:
     """Return the churn of the rarer class divided by that of the other."""
     by_class = [erm(dataset, churn_of_class(label), "runs").value for label in (0, 1)]
     rare = int(_positive(dataset) < 0.5)
-    ratio = by_class[rare] / by_class[1 - rare] if by_class[1 - rare] else np.nan
-    return Value.of(Estimate(ratio, np.nan, np.nan), 1, 1)
+    return Value.of(by_class[rare] / by_class[1 - rare] if by_class[1 - rare] else None)
 
 
 def _positive(dataset: Dataset) -> float:

@@ -8,7 +8,7 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -70,11 +70,6 @@ def lacking(dataset: Dataset, entry: Entry) -> str:
     return f"{n} of {len(wanted[fewest])} train seeds" if n < len(wanted[fewest]) else ""
 
 
-def trimmed(dataset: Dataset, entry: Entry) -> Entry:
-    """Return the entry, which lacks nothing, with only what is ``counted``."""
-    return replace(entry, cells={split: entry.cells[split].only(seeds) for split, seeds in counted(dataset).items()})
-
-
 def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUnit = "family") -> np.ndarray:
     """Return the weights (D,) of datasets in a mean: each ``unit`` counts once, unless ``kind`` is the paper's."""
     return unit_weights(block, unit) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
@@ -85,11 +80,9 @@ def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKi
 
     Below ``FAMILIES``, and for the paper's kind of interval, it is for other retrainings on the same datasets.
     """
-    names = np.array(units(block))
-    if kind == "paper" or len(set(names.tolist())) < FAMILIES:
+    if kind == "paper" or len(set(units(block))) < FAMILIES:
         return weighted(each, weights_of(block, kind))
-    values = np.array([e.value for e in each])
-    return jackknife([np.array([values[names == family].mean() for family in dict.fromkeys(names.tolist())])])
+    return jackknife(of_units(block, np.array([e.value for e in each])))
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -153,10 +146,11 @@ def order(
 
 
 def _values(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> list[np.ndarray]:
-    """Return a measure of a method by run or pair of runs, for each split that counts."""
+    """Return a measure of a method, which lacks nothing, by run or pair of runs, for what is ``counted``."""
     entry = dataset.entry(title)
     assert entry is not None
-    return [measure.of_runs(cell.predictions[evalset]) for cell in trimmed(dataset, entry).cells.values()]
+    cells = [entry.cells[split].only(seeds) for split, seeds in counted(dataset).items()]
+    return [measure.of_runs(cell.predictions[evalset]) for cell in cells]
 
 
 def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:

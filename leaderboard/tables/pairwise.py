@@ -191,7 +191,7 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     for i, dataset in enumerate(main.datasets):
         values = [column.show(pair.each[i]) for column, pair in zip(columns, pairs, strict=True)]
         alone = flipping_alone(dataset, main.first, main.second) if classes else ()
-        rows.append((dataset.title, *values, *(Value(str(n), n) for n in alone)))
+        rows.append((dataset.title, *values, *(Value.of(n, digits=0) for n in alone)))
     means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
     n = len(main.families)
     last = f"Mean over {n} {'family' if n == 1 else 'families'}"
@@ -216,11 +216,7 @@ def answer(pair: Pairwise) -> str:
     """Say in a sentence or two: is the first method better, by how much, and on how many families?"""
     column, name = versus(pair.measure), pair.measure.name
     better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
-    verdict = {
-        1: f"On these datasets, {pair.first} is better than {pair.second} in {name}",
-        -1: f"On these datasets, {pair.first} is worse than {pair.second} in {name}",
-        0: f"On these datasets, it is unclear whether {pair.first} is better than {pair.second} in {name}",
-    }[better]
+    verdict = {1: "{} is better", -1: "{} is worse", 0: "it is unclear whether {} is better"}[better].format(pair.first)
     wins, ties, losses = pair.wins
     n, other = wins + ties + losses, pair.elsewhere
     elsewhere = "one family says nothing"
@@ -229,8 +225,9 @@ def answer(pair: Pairwise) -> str:
         elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
     p = "" if np.isnan(pair.mean.p) else f", {_p(pair.mean.p)}"
     return (
-        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. On other families: {elsewhere}. Of "
-        f"{n} families here it wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
+        f"On these datasets, {verdict} than {pair.second} in {name}: {column.title} {column.show(pair.mean).text} on "
+        f"average{p}. On other families: {elsewhere}. Of {n} families here it wins on {wins} and loses on {losses}; on "
+        f"{ties} the interval includes 0."
     )
 
 

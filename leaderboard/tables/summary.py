@@ -22,7 +22,6 @@ from leaderboard.tables.order import (
     FAMILIES,
     FEWEST_UNITS,
     REHEARSED,
-    Pair,
     Rehearsal,
     Resolution,
     keeps,
@@ -229,11 +228,6 @@ class Summary:
         return [row for row in self.rows if row.place is not None]
 
     @property
-    def pairs(self) -> list[Pair]:
-        """The titles of each two methods with a place."""
-        return [*combinations([row.title for row in self.placed], 2)]
-
-    @property
     def place_sentence(self) -> str:
         """What a range of places means, in words; "" without one."""
         if self.between is None:
@@ -342,41 +336,39 @@ def _summary(
     ordering = order(block, ordered, kind, ranked=ranked, evalset=evalset)
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
-        missing = [d.title for d in block if d.entry(title) is None]
-        reason = f"missing on {_brief(missing)}" if missing else ""
-        reason = fewer.get(title) or reason
+        reason = fewer.get(title) or _on("missing", [d.title for d in block if d.entry(title) is None])
         if marks := suspects.get(title):
-            reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in marks.items())
+            reason = "; ".join(_on(mark, titles) for mark, titles in marks.items())
         if title in ordering.churn and np.isnan(ordering.churn[title]):
             reason = f"{ORDER[task].name} is undefined, which takes two retrainings that are not constant"
         if title in controls:
             reason = CONTROL
-        collapsed = f"collapsed on {_brief(constant[title])}" if constant.get(title) else ""
         row = _row(task, title, datasets, block, boards, kind, ordering.ranks.get(title), reason)
-        rows.append(
-            replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=ordering.churn.get(title, np.nan))
-        )
-    left_out = tuple(dataset for dataset in datasets if dataset not in block)
+        collapsed, churn = _on("collapsed", constant.get(title, [])), ordering.churn.get(title, np.nan)
+        rows.append(replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=churn))
+    rows = _in_order(rows)
+    placed = [row.title for row in rows if row.place is not None]
     values = dict(zip(ordered, ordering.values.T, strict=True))
+    between = None
+    if pairs := [*combinations(placed, 2)]:  # for other families if there are enough to tell, else for these datasets
+        here = kind == "paper" or len(set(units(block))) < FEWEST_UNITS
+        between = resolution(block, pairs, kind, evalset) if here else resolution_elsewhere(block, values, pairs)
+        ranges = between.places(placed)
+        rows = [replace(row, places=ranges.get(row.title)) for row in rows]
+    left_out = tuple(dataset for dataset in datasets if dataset not in block)
     summary = Summary(
-        task, group, tuple(block), left_out, _in_order(rows), ordering.ranking, kind, evalset, values=values
+        task,
+        group,
+        tuple(block),
+        left_out,
+        tuple(rows),
+        ordering.ranking,
+        kind,
+        evalset,
+        values=values,
+        between=between,
     )
-    summary = _ranged(summary)
     return summary if kind == "paper" else _tested(summary, ordered, ordering.values, boards)
-
-
-def _ranged(summary: Summary) -> Summary:
-    """Add the ranges of places: for other families if there are enough to tell, otherwise for these datasets."""
-    pairs, block = summary.pairs, summary.datasets
-    if not pairs:
-        return summary
-    if summary.kind == "paper" or len(set(units(block))) < FEWEST_UNITS:
-        between = resolution(block, pairs, summary.kind, summary.evalset)
-    else:
-        between = resolution_elsewhere(block, summary.values, pairs)
-    ranges = between.places([row.title for row in summary.placed])
-    rows = tuple(replace(row, places=ranges.get(row.title)) for row in summary.rows)
-    return replace(summary, rows=rows, between=between)
 
 
 def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards: Boards) -> Summary:
@@ -392,13 +384,13 @@ def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards:
     return replace(summary, top=top, rehearsed=rehearsed, changes=changes)
 
 
-def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:
+def _in_order(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
     """Give places to the rows that keep accuracy, in their order; the others follow."""
     ranked = sorted((row for row in rows if not np.isnan(row.churn)), key=lambda row: (row.churn, row.title))
     kept = [row for row in ranked if row.keeps]
     losing = [row for row in ranked if not row.keeps]
     others = sorted((row for row in rows if np.isnan(row.churn)), key=lambda row: row.title)
-    return (*(replace(row, place=place) for place, row in enumerate(kept, 1)), *losing, *others)
+    return [*(replace(row, place=place) for place, row in enumerate(kept, 1)), *losing, *others]
 
 
 def _fewer(block: Sequence[Dataset], title: str) -> str:
@@ -408,7 +400,7 @@ def _fewer(block: Sequence[Dataset], title: str) -> str:
         entry = dataset.entry(title)
         if entry is not None and (lack := lacking(dataset, entry)):
             of_lack.setdefault(lack, []).append(dataset.title)
-    return "; ".join(f"{lack} on {_brief(titles)}" for lack, titles in of_lack.items())
+    return "; ".join(_on(lack, titles) for lack, titles in of_lack.items())
 
 
 def _marked(block: Sequence[Dataset], title: str, boards: Boards, mark: str) -> list[str]:
@@ -430,8 +422,7 @@ def _row(
     cells = [cell for entry in entries for cell in entry.cells.values()]
     averaged = [cell for d in block if (entry := d.entry(title)) for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
-    low = {mark: _marked(block, title, boards, mark) for mark in ("†", "†?")}
-    unlike = [d.title for d, row in rows if row.differs]
+    low = [_on(mark, _marked(block, title, boards, mark)) for mark in ("†", "†?")]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     estimates = {column.key: _mean(column, rows, boards, kind) for column in columns}
     return SummaryRow(
@@ -443,9 +434,9 @@ def _row(
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates=estimates,
-        marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
+        marks=tuple(filter(None, low)),
         unranked=reason,
-        differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
+        differs=_on(UNLIKE, [d.title for d, row in rows if row.differs]),
         keeps=bool(block) and keeps(estimates.get(f"delta_{KEPT[task].key}"), block),
     )
 
@@ -497,5 +488,7 @@ def _letter(i: int) -> str:
     return (_letter(i // 26 - 1) if i > 25 else "") + ascii_uppercase[i % 26]
 
 
-def _brief(titles: Sequence[str]) -> str:
-    return ", ".join(titles) if len(titles) < 5 else f"{len(titles)} datasets"
+def _on(what: str, titles: Sequence[str]) -> str:
+    """Return ``missing on BACE, DILI`` or, of many datasets, their number; "" of none."""
+    where = ", ".join(titles) if len(titles) < 5 else f"{len(titles)} datasets"
+    return f"{what} on {where}" if titles else ""

@@ -32,14 +32,14 @@ class Value:
     @classmethod
     def of(
         cls,
-        estimate: Estimate | None,
+        estimate: Estimate | float | None,
         scale: float = 1,
         digits: int = 1,
         signed: bool = False,
         most: float = np.inf,
         least: float = 0,
     ) -> Value:
-        """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100.
+        """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100, or a number without an interval.
 
         The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values.
 
@@ -47,9 +47,11 @@ class Value:
         '−10.5 [−11.0, −9.9]'
         >>> Value.of(Estimate(0.96, 0.91, 1.01), scale=100, most=1).text, Value.of(Estimate(0.2, -0.1, 0.5)).text
         ('96.0 [91.0, 100.0]', '0.2 [0.0, 0.5]')
-        >>> Value.of(None).text
-        '–'
+        >>> Value.of(None).text, Value.of(968, digits=0)
+        ('–', Value(text='968', number=968, low=nan, high=nan, mark='', flags=''))
         """
+        if isinstance(estimate, int | float):
+            estimate = Estimate(estimate, np.nan, np.nan)
         if estimate is None or np.isnan(estimate.value):
             return cls(MISSING)
         least = -np.inf if signed or estimate.value < least else least

@@ -51,6 +51,17 @@ def make_cell() -> MakeCell:
     return cell
 
 
+def sure(labels: np.ndarray) -> np.ndarray:
+    """Probabilities (..., 2) of 0.9 and 0.1 for predicted classes."""
+    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+
+
+def flipping(rng: np.random.Generator, rate: float | np.ndarray, runs: int, n: int) -> np.ndarray:
+    """Predicted classes (R, T), wrong for a share ``rate`` that each run draws anew; true ones alternate, from 0."""
+    truth = np.arange(n) % 2
+    return np.where(rng.random((runs, n)) < rate, 1 - truth, truth)
+
+
 def noisy(rng: np.random.Generator, y: np.ndarray, noise: float, runs: int = 6) -> np.ndarray:
     """Probabilities (R, T, 2) of runs that see the truth through ``noise``, some of it common to all runs."""
     logit = (2 * y - 1) * 1.2 + rng.normal(size=len(y)) + noise * rng.normal(size=(runs, len(y)))

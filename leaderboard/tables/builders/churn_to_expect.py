@@ -12,7 +12,7 @@ from leaderboard.read.results import PLURAL, Dataset, Results
 from leaderboard.stats.least_squares import spearman
 from leaderboard.tables.churn_lines import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
 from leaderboard.tables.layouts import Body, TableCell
-from leaderboard.tables.table import MISSING, Value, spelled
+from leaderboard.tables.table import MISSING, Value
 
 EXAMPLES: Mapping[Task, tuple[float, ...]] = {
     "classification": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
@@ -68,7 +68,7 @@ def correlations(task: Task, results: Results, kind: IntervalKind) -> Body | Non
     for prop in shown(task):
         estimates = [correlation(with_method(results, task, title), prop.name, title) for title in titles]
         known = sum(not np.isnan(point.value(prop.name)) for point in families)
-        rows.append((prop.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
+        rows.append((prop.title, Value.of(known, digits=0), *(Value.of(e, 1, 2, True) for e in estimates)))
     return Body(("Property", "Families", *titles), tuple(rows), _datasets(families))
 
 
@@ -119,11 +119,10 @@ def _checked(checked: Check | None, mean: Check | None, task: Task) -> Iterator[
         yield from [Value(MISSING)] * 4
         return
     scale, digits, _ = scale_of(task)
-    error = float(checked.errors.mean())
-    yield Value(spelled(error * scale, digits), error * scale)
+    yield Value.of(float(checked.errors.mean()), scale, digits)
     yield Value.of(checked.gain(mean), scale, digits, True) if checked.predictor != "mean" else Value(MISSING)
     yield Value(f"{checked.covered} of {len(checked.truth)}", checked.covered / len(checked.truth))
-    yield Value(spelled(checked.width * scale, digits), checked.width * scale)
+    yield Value.of(checked.width, scale, digits)
 
 
 def _datasets(families: tuple[Point, ...]) -> tuple[Dataset, ...]:

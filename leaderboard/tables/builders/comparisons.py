@@ -51,10 +51,6 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
 
-def plain(number: float | None, digits: int, signed: bool = False) -> Value:
-    return Value(MISSING) if number is None else Value(spelled(number, digits, signed), number)
-
-
 def regression(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each regression dataset and method."""
     datasets = results.regressions()
@@ -71,8 +67,8 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             assert churn is not None
             assert mae is not None
             cells = {key: column.show(row.estimates[key], row.differs) for key, column in columns.items()}
-            share = plain(churn.value / mae.value * 100, 0)
-            change = plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
+            share = Value.of(churn.value / mae.value * 100, digits=0)
+            change = Value.of(delta.value / erm.value * 100 if delta and erm else None, digits=0, signed=True)
             best = cells["churn"].but(mark="best" if churn.value == lowest else "", flags=" ".join(row.marks))
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))

@@ -181,7 +181,7 @@ def _swaps(whole: Grid, name: str) -> Iterator[tuple[TableCell, ...]]:
     for level, pairs in swaps.items():
         ours, theirs = map(list, zip(*pairs, strict=True))
         changes = Change(*((of[ours] - of[theirs]).mean(axis=0) for of in (whole.churn, whole.quality)))
-        yield name.capitalize(), level, Value(str(len(pairs)), len(pairs)), *changes.shown()
+        yield name.capitalize(), level, Value.of(len(pairs), digits=0), *changes.shown()
 
 
 def _heads(task: Task) -> tuple[str, str]:
@@ -206,20 +206,13 @@ class Change(NamedTuple):
         return churn.high < 0 and bool(ends.min() > -LIMIT[task])
 
 
-class Remedied(NamedTuple):
-    """What a remedy changes: against the same pipeline without it, and against the best plain one of the learner.
+def remedied(whole: Grid) -> dict[str, tuple[Change | None, Change | None]]:
+    """Return what a remedy changes against the same pipeline without it, and against the best plain one of the learner.
 
     The best has the features and settings that the other families choose for each family, by the rule of ``transfer``.
-    Each is None where there is none, or none to choose from.
+    Each is None where there is none, or none to choose from. Keys are the titles of the pipelines with a remedy.
     """
-
-    title: str
-    alike: Change | None
-    best: Change | None
-
-
-def remedied(whole: Grid) -> Iterator[Remedied]:
-    """Yield what is known of each pipeline with a remedy."""
+    known = {}
     at = {parts: p for p, parts in enumerate(whole.parts)}
     families = np.arange(whole.churn.shape[1])
     for p, parts in enumerate(whole.parts):
@@ -232,22 +225,22 @@ def remedied(whole: Grid) -> Iterator[Remedied]:
         best = Change(whole.churn[p] - churns[families, chosen], whole.quality[p] - qualities[families, chosen])
         q = at.get(parts._replace(remedy=PLAIN))
         alike = None if q is None else Change(whole.churn[p] - whole.churn[q], whole.quality[p] - whole.quality[q])
-        yield Remedied(whole.titles[p], alike, best if len(plain) > 1 else None)
+        known[whole.titles[p]] = alike, best if len(plain) > 1 else None
+    return known
 
 
 def remedies(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return what each remedy adds to the same pipeline, and to the best plain one of its learner."""
     whole = grid(results, kind, task)
-    known = [*remedied(whole)] if whole else []
+    known = remedied(whole) if whole else {}
     if whole is None or not known:
         return None
-    beside = {"Without the remedy": [one.alike for one in known]}
-    if any(one.best for one in known):
-        beside["Best plain pipeline of the learner"] = [one.best for one in known]
+    beside = ["Without the remedy"]
+    beside += ["Best plain pipeline of the learner"] * any(best for _, best in known.values())
     rows: list[tuple[TableCell, ...]] = []
-    for one, *changes in zip(known, *beside.values(), strict=True):
-        shown = [change.shown() if change else [Value(MISSING)] * 2 for change in changes]
-        rows.append((one.title, *chain.from_iterable(shown)))
+    for title, changes in known.items():
+        shown = [change.shown() if change else [Value(MISSING)] * 2 for change in changes[: len(beside)]]
+        rows.append((title, *chain.from_iterable(shown)))
     over = (("", 1), *((text, 2) for text in beside))
     return Body(("Pipeline", *_heads(task) * len(beside)), tuple(rows), whole.datasets, over=over)
 
@@ -268,11 +261,9 @@ def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
             told += [f"{spelled(100 * sum(pairs), 0)} % with {words}"] * bool(pairs)
         told[0] = told[0].replace(" with", " goes with")
         yield f"{task.capitalize()}: of the variance of {name}, {listed(told)}."
-    known = [*remedied(whole)] if whole else []
-    for changes, than in (
-        ({one.title: one.alike for one in known if one.alike}, "the same without it"),
-        ({one.title: one.best for one in known if one.best}, "the best plain pipeline of the same learner"),
-    ):
+    known = remedied(whole) if whole else {}
+    for i, than in enumerate(("the same without it", "the best plain pipeline of the same learner")):
+        changes = {title: change for title, both in known.items() if (change := both[i])}
         helpful = [f"{title} ({change.shown(2)[0].text} pp)" for title, change in changes.items() if change.helps(task)]
         count = f"{len(helpful) or 'none'} churn less than {than}, without losing accuracy"
         if changes:

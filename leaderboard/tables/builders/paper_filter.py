@@ -8,8 +8,8 @@ import numpy as np
 from benchmark.measure.catalogue import ACCURACY
 from benchmark.measure.intervals import IntervalKind
 from leaderboard.read.results import Results
-from leaderboard.tables.builders.comparisons import plain
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, with_reference
+from leaderboard.tables.table import Value
 
 MARGIN = 0.05
 """Least accuracy by which ERM must beat the majority class (paper, section Datasets)."""
@@ -40,9 +40,9 @@ def outcomes(results: Results, kind: IntervalKind) -> Body | None:
         majority = float(np.mean([np.bincount(p.y).max() / len(p.y) for p in tests]))
         accuracy = float(np.mean([ACCURACY.mean(p) for p in tests]))
         gap, n_id = accuracy - majority, min(len(p.y) for p in tests)
-        sizes = (plain(dataset.n_train, 0), plain(n_id, 0))
-        measured = (plain(majority, 3), plain(accuracy, 3), plain(gap * 100, 1, signed=True))
-        paper = [plain(float(x) if x else None, 3) for x in published.get(dataset.name, ("", ""))]
+        sizes = (Value.of(dataset.n_train, digits=0), Value.of(n_id, digits=0))
+        measured = (Value.of(majority, digits=3), Value.of(accuracy, digits=3), Value.of(gap, 100, signed=True))
+        paper = [Value.of(float(x) if x else None, digits=3) for x in published.get(dataset.name, ("", ""))]
         rows.append((dataset.title, dataset.group, *sizes, *measured, verdict(gap, n_id), *paper))
     accuracies = ("Majority", "ERM accuracy")
     header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmark.measure.catalogue import CHURN, ORDER
-from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
+from benchmark.measure.intervals import IntervalKind, jackknife
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results, with_studies
 from leaderboard.tables.boards import marks
@@ -70,7 +70,7 @@ def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
         return None
     rows: list[tuple[TableCell, ...]] = []
     for title, by_split in by_method.items():
-        values = [Value.of(Estimate(by_split[split], np.nan, np.nan), 100) for split in splits]
+        values = [Value.of(by_split[split], 100) for split in splits]
         rows.append((title, *values, over(values), width(values)))
     header = ("Method", *(f"Split {split}" for split in splits), "Mean", "Range")
     return Body(header, tuple(rows), summary.datasets, (OVER_SPLITS,))
@@ -109,19 +109,20 @@ def _power(p: float) -> str:
 def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return the methods with a mean rank, in the order of the first page."""
     summary = summary_of(results, task, "wide", kind)
-    if summary is None or len(summary.placed) < 2:
+    if summary is None or summary.between is None:
         return None
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
     placed = {row.title: row.place for row in summary.placed if row.place}
-    tests = [resolution_elsewhere(summary.datasets, summary.values, summary.pairs, unit) for unit in PLURAL]
-    tests.append(resolution(summary.datasets, summary.pairs, kind))
+    pairs = summary.between.pairs
+    tests = [resolution_elsewhere(summary.datasets, summary.values, pairs, unit) for unit in PLURAL]
+    tests.append(resolution(summary.datasets, pairs, kind))
     ranges = [test.places([*placed]) for test in tests]
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
-        churns = [Value.of(Estimate(ordered.churn[row.title], np.nan, np.nan), 100) for ordered in orders.values()]
+        churns = [Value.of(ordered.churn[row.title], 100) for ordered in orders.values()]
         ranks = [Value.of(ordered.ranks.get(row.title), digits=1) for ordered in orders.values()]
         places = [spelled_places(row.place, *of[row.title]) if row.place else Value(MISSING) for of in ranges]
         rows.append((row.title, *places, *churns, *ranks, "; ".join(row.remarks)))
@@ -184,5 +185,4 @@ def over(values: Sequence[Value]) -> Value:
 def width(values: Sequence[Value]) -> Value:
     """Return the range of values over splits."""
     numbers = [value.number for value in values if not np.isnan(value.number)]
-    most = max(numbers) - min(numbers) if len(numbers) > 1 else np.nan
-    return Value.of(Estimate(most, np.nan, np.nan))
+    return Value.of(max(numbers) - min(numbers) if len(numbers) > 1 else None)

@@ -16,14 +16,13 @@ from leaderboard.tables.table import Value
 
 @dataclass(frozen=True)
 class Claim:
-    """A question about two methods that the paper answers: does ``method`` have more (``sign`` 1) or less (−1)?"""
+    """A question about two methods that the paper answers: does ``method`` have less of ``measure``?"""
 
     question: str
     paper: str
     method: str
     reference: str = "erm"
     measure: Measure = CHURN
-    sign: int = -1
 
 
 CLAIMS = (
@@ -113,7 +112,7 @@ def _answer(datasets: Sequence[Dataset], claim: Claim, kind: IntervalKind) -> Va
     def answer(difference: Estimate) -> str:
         if not difference.excludes_zero:
             return "unclear"
-        return "yes" if difference.value * claim.sign > 0 else "no"
+        return "yes" if difference.value < 0 else "no"
 
     yes = [answer(family) for family in pair.families].count("yes")
     value = Value.of(pair.mean, 100, signed=True)

@@ -21,11 +21,12 @@ from benchmark.measure.intervals import Estimate
 from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
+from leaderboard.figures import pareto, triage
 from leaderboard.figures.build import Structures, draw, drawn, of_results
 from leaderboard.figures.cases import _path
-from leaderboard.figures.contrast import contrast
+from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.pareto import Point, front
+from leaderboard.figures.forest import forest
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
 from leaderboard.figures.style import (
     COLOURS,
@@ -43,7 +44,6 @@ from leaderboard.figures.style import (
     sheet,
     styles,
 )
-from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board
@@ -109,9 +109,9 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
 def test_under_halves_nothing_is_compared_across_halvings():
     cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up() if one.key.dataset == "one"]
     (halves,) = collect(cells).by_sampling
-    drawn_under_halves = {f.key for f in build(halves)}
-    assert not {key for key in drawn_under_halves if key.startswith("triage")}
-    assert {"forest", "pareto-one", "heatmap-one"} <= drawn_under_halves
+    drawings = {drawing.draw for drawing in of_results(halves)}
+    assert not drawings & {triage.triage, triage.overall}
+    assert {forest, pareto.pareto, heat_map} <= drawings
     dataset = halves.datasets[0]
     pair = contrast(dataset, board(dataset))
     one = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
@@ -158,8 +158,8 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
         sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", figure.svg)]
         assert len(sizes) == len(texts)
         assert min(sizes) >= 7
-    pareto = next(f for f in figures if f.key == "pareto-one")
-    assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(pareto.svg).iter()]
+    one = next(f for f in figures if f.key == "pareto-one")
+    assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(one.svg).iter()]
 
 
 @pytest.mark.long
@@ -241,16 +241,15 @@ def widths(figures: list[Figure]) -> set[float]:
 @pytest.mark.slow
 def test_no_published_name_widens_a_page():
     named = ("bace", "mof_thermal", "simpd_chembl4005_1_active", "ace_chembl4792_ki")
-    cells = [cell for cell in published.contents(published.PUBLISHED).cells if cell.key.dataset in named]
-    for part in collect(cells).by_sampling:
+    for part in collect(published.read(published.PUBLISHED, datasets=named)).by_sampling:
         assert widths(build(part)) == {COLUMN, PAGE}, part.sampling
 
 
 def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(figures):
     cells = made_up(40, {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}})
-    forest = next(figure for figure in build(collect(cells)) if figure.key == "forest")
-    assert len(set(re.findall(r">(method \d\d)<", forest.svg))) == 8
-    assert "of 15 methods beside ERM, the 8 that churn least" in forest.caption
+    figure = next(draw(drawing) for drawing in of_results(collect(cells)) if drawing.draw is forest)
+    assert len(set(re.findall(r">(method \d\d)<", figure.svg))) == 8
+    assert "of 15 methods beside ERM, the 8 that churn least" in figure.caption
     for figure in figures:
         assert "ERM: one plain network. Churn: " in figure.caption, figure.key
         assert "trained on bootstraps of the training rows" in figure.caption, figure.key
@@ -291,9 +290,9 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
     assert f"of 15 methods beside ERM, the {MOST - 1} that churn least" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
-    pareto = draw(next(iter(of_results(Results((one,))))))
-    assert note in pareto.caption
-    assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
+    figure = draw(next(iter(of_results(Results((one,))))))
+    assert note in figure.caption
+    assert all((f">{title}<" in figure.svg) == (title in (*kept, "ERM")) for title in noise)
 
 
 def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_both():
@@ -302,15 +301,15 @@ def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_b
         for _ in range(50):
             quality, churn = rng.integers(0, 6, (2, 8))
             points = [
-                Point(str(i), Estimate(q, q, q), Estimate(c, c, c), bool(marked))
+                pareto.Point(str(i), Estimate(q, q, q), Estimate(c, c, c), bool(marked))
                 for i, (q, c, marked) in enumerate(zip(quality, churn, rng.random(8) < 0.2, strict=True))
             ]
             open_ones = [p for p in points if not p.marked]
             values = {(better * p.quality.value, -p.churn.value) for p in open_ones}
             best = {v for v in values if not any(o != v and o[0] >= v[0] and o[1] >= v[1] for o in values)}
-            on_front = [(better * p.quality.value, -p.churn.value) for p in front(points, better)]
+            on_front = [(better * p.quality.value, -p.churn.value) for p in pareto.front(points, better)]
             assert sorted(on_front) == sorted(best)
-            assert not any(p.marked for p in front(points, better))
+            assert not any(p.marked for p in pareto.front(points, better))
 
 
 def test_labels_are_moved_as_little_as_their_distance_allows():
@@ -434,7 +433,7 @@ def test_an_svg_path_becomes_the_same_path_for_matplotlib():
 
 def test_triage_curves_are_those_of_a_plain_loop(results):
     dataset = results.dataset("two")
-    shares = curves(dataset)
+    shares = triage.curves(dataset)
     assert set(shares.churn) == {2, 3, 5}
     assert shares.seen == {5}
     classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
@@ -444,5 +443,5 @@ def test_triage_curves_are_those_of_a_plain_loop(results):
         flips = np.mean([classes[a] != classes[b] for a, b in combinations(others, 2)], axis=0)
         first = classes[i] != classes[j]
         share, caught = first.mean(), flips[first].sum() / flips.sum()
-        captured.append(np.interp(SHARES, [0, share, 1], [0, caught, 1]))
+        captured.append(np.interp(triage.SHARES, [0, share, 1], [0, caught, 1]))
     np.testing.assert_allclose(shares.churn[2], np.mean(captured, axis=0), atol=1e-6)

@@ -73,4 +73,3 @@ def test_a_note_that_starts_with_a_star_is_no_list_in_a_list(world: Results):
     assert "- \\* Differs from ERM" in text
     assert "- * " not in text
     assert "| **−" in text
-    assert "nothing here is written by hand" not in text

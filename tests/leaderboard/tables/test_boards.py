@@ -11,22 +11,11 @@ from leaderboard.read.results import collect
 from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
-from ..conftest import cell
-
-
-def classes(labels: np.ndarray) -> np.ndarray:
-    """Return probabilities of 0.9 and 0.1 for predicted classes (R, T)."""
-    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
-
-
-def noisy(rng: np.random.Generator, rate: float, runs: int = 5, n: int = 40) -> np.ndarray:
-    truth = np.arange(n) % 2
-    return classes(np.where(rng.random((runs, n)) < rate, 1 - truth, truth))
-
+from ..conftest import cell, flipping, sure
 
 RNG = np.random.default_rng(0)
-ERM = cell("erm", noisy(RNG, 0.25))
-CALM = cell("calm", noisy(RNG, 0.05), seconds=2.5)
+ERM = cell("erm", sure(flipping(RNG, 0.25, 5, 40)))
+CALM = cell("calm", sure(flipping(RNG, 0.05, 5, 40)), seconds=2.5)
 
 
 def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
@@ -52,7 +41,7 @@ def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> N
 
 def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
     older = replace(ERM, key=replace(ERM.key, problem="older data"))
-    repeated = cell("erm", noisy(RNG, 0.4))
+    repeated = cell("erm", sure(flipping(RNG, 0.4, 5, 40)))
     (board,) = boards(collect([CALM, ERM, repeated, older]))
     erm = next(row for row in board.rows if row.method == "erm")
     assert erm.estimates["accuracy"].value == pytest.approx(
@@ -76,7 +65,7 @@ def losing(rate: float, spread: float) -> Cell:
         right = np.flatnonzero(run == p.y)
         flipped = rng.choice(right, round(abs(share) * len(p.y)), replace=False)
         run[flipped] = 1 - run[flipped]
-    return cell("losing", classes(labels))
+    return cell("losing", sure(labels))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +87,8 @@ def test_a_loss_of_accuracy_whose_interval_contains_the_limit_is_marked_as_undec
 
 
 def test_without_an_interval_a_loss_beyond_the_limit_is_undecided() -> None:
-    wrong = cell("wrong", classes(1 - (np.arange(40) % 2)[None]))
-    right = cell("right", classes((np.arange(40) % 2)[None]))
+    wrong = cell("wrong", sure(1 - (np.arange(40) % 2)[None]))
+    right = cell("right", sure((np.arange(40) % 2)[None]))
     (board,) = boards(collect([ERM.only([1]), wrong, right]))
     assert {row.method: row.marks for row in board.rows} == {"erm": (), "wrong": ("†?",), "right": ()}
 
@@ -142,7 +131,7 @@ def test_without_erm_the_board_names_the_command_to_run_it() -> None:
 
 
 def test_several_splits_are_averaged() -> None:
-    other = cell("erm", noisy(RNG, 0.1), split=7)
+    other = cell("erm", sure(flipping(RNG, 0.1, 5, 40)), split=7)
     (board,) = boards(collect([ERM, other]))
     single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]
     assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))
@@ -150,8 +139,8 @@ def test_several_splits_are_averaged() -> None:
 
 
 def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
-    wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
-    constant = cell("constant", classes(np.zeros((5, 40), dtype=int)))
+    wrong = cell("wrong", sure(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
+    constant = cell("constant", sure(np.zeros((5, 40), dtype=int)))
     (board,) = boards(collect([ERM, CALM, wrong, constant]))
     table = to_table(board)
     assert table.header[:3] == ("Method", "Matched churn (%)", "Δ matched churn (pp)")

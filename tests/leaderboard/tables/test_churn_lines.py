@@ -17,6 +17,8 @@ from leaderboard.tables.builders.churn_to_expect import correlation
 from leaderboard.tables.churn_lines import best, check, content, models, points, with_method
 from leaderboard.tables.entries import EXPECTED, build
 
+from ..conftest import sure
+
 FAMILIES = 12
 SLOPE, START = 0.8, -0.2
 METHODS = ("erm", "calm", "second", "third")
@@ -32,7 +34,7 @@ def flipping(rng: np.random.Generator, share: float) -> np.ndarray:
     for run in range(6):
         own = order[(run * wrong + np.arange(wrong)) % 400]
         classes[run, own] = 1 - classes[run, own]
-    return np.where(classes[..., None] == np.arange(2), 0.9, 0.1)
+    return sure(classes)
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,12 @@ from benchmark.measure.catalogue import (
     PRECISION,
     SYM_KL,
     TOP_JACCARD,
-    boards,
     churn_of_class,
     example_flips,
 )
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import jackknife, over_both, over_examples, pair_bootstrap
-from leaderboard.tables.columns import common, matched, pairs_of, versus
+from leaderboard.tables.columns import matched, pairs_of, versus
 
 DELTA = versus(CHURN)
 
@@ -43,13 +42,6 @@ def test_a_measure_that_is_no_mean_over_examples_keeps_its_interval_over_runs(pa
     assert estimate(TOP_JACCARD, splits, "examples") == estimate(TOP_JACCARD, splits, "both") == over_runs
 
 
-def test_every_measure_of_the_boards_has_one_value_for_all_kinds(pairs):
-    splits = [(cell.predictions["id"], None) for cell, _ in pairs]
-    for measure in [*boards("classification"), churn_of_class(1)]:
-        values = [estimate(measure, splits, kind).value for kind in ("runs", "examples", "both", "paper")]
-        np.testing.assert_allclose(values, values[0])
-
-
 KINDS = ("runs", "examples", "both", "paper")
 
 
@@ -70,16 +62,6 @@ def test_the_churn_of_a_class_needs_five_examples_of_it(make_cell, kind):
     p = make_cell("erm", values, y=(np.arange(60) < 4).astype(int)).predictions["id"]
     assert np.isnan(estimate(churn_of_class(1), [(p, None)], kind).low)
     assert not np.isnan(estimate(churn_of_class(0), [(p, None)], kind).low)
-
-
-def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, make_cell):
-    dataset = world.dataset("small")
-    assert DELTA.value(pairs_of(dataset, dataset.reference)) is None
-    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 8))
-    ours, erm = make_cell("calm", values, seeds=(5, 1, 9)), make_cell("erm", values, seeds=(1, 4, 5))
-    mine, theirs = common(ours, erm)
-    assert mine.seeds == theirs.seeds == (1, 5)
-    np.testing.assert_array_equal(mine.values, values[[1, 0]])
 
 
 def test_a_column_shows_its_unit_digits_and_sign():

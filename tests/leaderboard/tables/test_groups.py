@@ -7,6 +7,8 @@ from leaderboard.read.results import collect, with_groups
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.table import Value
 
+from ..conftest import sure
+
 CSV = "id,group\n" + "".join(f'm{i:04d},"label {i % 2}, place {i // 2 % 2}"\n' for i in range(8))
 
 
@@ -16,8 +18,7 @@ def numbers(row: tuple[str | Value, ...]) -> list[float]:
 
 def test_columns_are_each_group_and_the_worst_of_each_retraining(make_cell):
     classes = np.array([[0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 1, 0, 0, 1, 1], [0, 1, 1, 1, 0, 1, 1, 0]])
-    values = np.where(classes[..., None] == np.arange(2), 0.9, 0.1)
-    results = with_groups(collect([make_cell("erm", values)]), {"made_up": CSV, "of nobody": ""})
+    results = with_groups(collect([make_cell("erm", sure(classes))]), {"made_up": CSV, "of nobody": ""})
     table = by_group(results.datasets[0])
     groups = ("label 0, place 0", "label 0, place 1", "label 1, place 0", "label 1, place 1", "worst")
     assert table.header == ("Method", *groups, *groups)

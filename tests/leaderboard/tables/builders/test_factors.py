@@ -17,7 +17,7 @@ from leaderboard.figures.figure import Drawing
 from leaderboard.read.results import Results, collect
 from leaderboard.site.pages import Site
 from leaderboard.tables.builders import factors
-from leaderboard.tables.entries import build
+from leaderboard.tables.entries import FACTORS, build
 from leaderboard.tables.table import Table, Value
 
 from ...conftest import noisy
@@ -38,6 +38,7 @@ NOISE = {
     "k-NN": ("knn", "", "", 0.1),
 }
 FAMILIES = 8
+KEYS = [entry.key for entry in FACTORS]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def results(cells: list[Cell]) -> Results:
 
 @pytest.fixture(scope="module")
 def tables(results: Results) -> dict[str, Table]:
-    return {table.key.split("-")[1]: table for table in build(results) if table.key.startswith("factors-")}
+    return {table.key.split("-")[1]: table for table in build(results, keys=KEYS)}
 
 
 def by_family(cells: list[Cell], title: str) -> dict[str, np.ndarray]:
@@ -111,7 +112,7 @@ def test_the_first_of_the_other_families_is_compared_with_what_hindsight_would_h
         one, other = of["SVM", d], of["ERM", d]
         of["SVM", d] = replace(one, predictions=other.predictions)
     mixed = [*of.values()]
-    (table,) = (table for table in build(collect(mixed)) if table.key == "factors-advice-classification")
+    (table,) = build(collect(mixed), keys=("factors-advice-classification",))
     churn = np.column_stack([by_family(mixed, title)["churn"] for title in titles])
     reached = np.array([churn[i, np.delete(churn, i, axis=0).mean(axis=0).argmin()] for i in range(FAMILIES)])
     first, hindsight = table.rows
@@ -191,7 +192,7 @@ def test_a_regression_goes_by_one_minus_icc_and_the_mae_as_a_share_of_erms(make_
             values = (y + noise * rng.normal(size=(4, 60)))[:, :, None]
             mae[title].append(float(np.abs(values[..., 0] - y).mean()))
             made.append(make_cell(title.lower(), values, y=y, dataset=f"d{d}", title=title, about={"group": "wide"}))
-    tables = {table.key: table for table in build(collect(made)) if table.key.startswith("factors-")}
+    tables = {table.key: table for table in build(collect(made), keys=KEYS)}
     assert [*tables] == ["factors-variances-regression", "factors-effects-regression"]
     assert tables["factors-variances-regression"].header[1:] == ("1 − ICC (%)", "Δ 1 − ICC (%)", "Log MAE (%)")
     ((*what, _, quality),) = tables["factors-effects-regression"].rows
@@ -203,5 +204,5 @@ def test_too_few_families_and_results_without_erm_have_no_factors(cells) -> None
     few = [cell for cell in cells if cell.key.dataset in ("d0", "d1", "d2", "d3")]
     bare = [cell for cell in cells if cell.key.method != "erm"]
     for some in (few, bare, []):
-        assert not [table for table in build(collect(some)) if table.key.startswith("factors-")]
+        assert build(collect(some), keys=KEYS) == []
         assert not [*factors.answers(collect(some), "runs", "classification")]
