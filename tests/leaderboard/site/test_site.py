@@ -25,8 +25,11 @@ from leaderboard.site import cite
 from leaderboard.site.pages import Site
 from leaderboard.write import published
 
+from ..conftest import without_figures
+
 
 @pytest.mark.slow
+@without_figures()
 def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
     out = tmp_path / "site"
     pair = collect([make_cell("d", "erm"), make_cell("d", "calm")])
@@ -112,6 +115,7 @@ def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_p
 
 
 @pytest.mark.slow
+@without_figures()
 def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_away(tmp_path: Path, make_cell) -> None:
     paper = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("calm", 0.05))]
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
@@ -145,7 +149,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
     results = collect([make_cell("d", "erm")])
     addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
     known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
-    first, first_alone = (str(dict(pages.overall())["index.html"]) for pages in (known, alone))
+    first, first_alone = (pages.board("id") for pages in (known, alone))
     for text in (first, known.method("ERM")):
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
@@ -157,9 +161,8 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
 
 
 def test_the_readers_own_rows_stand_out(make_cell) -> None:
-    cells = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))]
-    results = collect(cells)
-    rows = str(dict(Site(results, results, "runs", {}).overall())["index.html"]).split("<tr")
+    results = collect([make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))])
+    rows = Site(results, results, "runs", {}).board("id").split("<tr")
     (own,) = (row for row in rows if row.startswith(' class="own"'))
     assert 'data-value="MINE"' in own
     assert '<span class="tag yours">yours</span>' in own
@@ -209,6 +212,7 @@ def whole(cell, **about: str):
 
 
 @pytest.mark.slow
+@without_figures()
 def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(store, tmp_path, make_cell, capsys):
     old = whole(make_cell("d", "erm", 0.1, seeds=(1, 2, 3)))
     store.log(replace(old, key=replace(old.key, code="older")))
