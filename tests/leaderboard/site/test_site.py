@@ -1,6 +1,5 @@
 """The site is written whole or not at all, from every kind of store."""
 
-import os
 import re
 import signal
 import subprocess
@@ -41,62 +40,6 @@ def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: P
     site.write(Results((), "sqlite:///empty.db"), out)
     assert not (out / "tables").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
-
-
-BUILDS = """
-import hashlib, os, random, signal, sys, time
-from pathlib import Path
-from benchmark.store import staging
-from leaderboard import site
-from leaderboard.read.results import Results
-
-MOMENTS = int(sys.argv[1])
-out = Path("site").resolve()
-BOTH = [Results((), f"sqlite:///{name}.db") for name in ("one", "two")]
-chance = random.Random(9)
-
-def digest():
-    names = sorted(path for path in out.rglob("*") if path.is_file())
-    return hashlib.sha256(b"".join(str(name).encode() + name.read_bytes() for name in names)).hexdigest()
-
-whole, times = [], []
-for results in BOTH * 2:
-    began = time.monotonic()
-    site.write(results, out)
-    times.append(time.monotonic() - began)
-    whole.append(digest())
-assert whole[0] != whole[1] and whole[:2] == whole[2:], "equal results give equal bytes"
-
-killed = 0
-for moment in range(MOMENTS):
-    child = os.fork()
-    if not child:
-        while True:
-            for results in BOTH:
-                site.write(results, out)
-    time.sleep(chance.uniform(0, 2 * times[-1]))
-    os.kill(child, signal.SIGKILL)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    gone = not out.exists()
-    site.claim(out)  # as the next command does first
-    assert digest() in whole[:2], moment
-    killed += 1
-    print("killed", killed, "restored", gone)
-staging.DAY = 0
-site.claim(out)
-assert [path.name for path in out.parent.iterdir()] == ["site"], [*out.parent.rglob("*")]
-"""
-
-
-@pytest.mark.long
-def test_builds_killed_at_random_moments_leave_whole_pages_and_nothing_else(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", BUILDS, "20"]
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "killed 20" in done.stdout
 
 
 def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_path: Path) -> None:
