@@ -21,7 +21,6 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.catalogue import MAE, example_flips, scorecard
-from benchmark.store.cell import Submission
 from benchmark.types import TASKS
 from leaderboard import site
 from leaderboard.read import published
@@ -248,20 +247,6 @@ def test_nothing_moves_when_scripts_show_what_needs_them(page: Page, path: str) 
     assert page.driver.execute_async_script(script) < 0.1
 
 
-@without_figures()
-def test_methods_without_a_rank_are_behind_a_switch(make_cell, tmp_path: Path, page: Page) -> None:
-    cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.3), ("calm", 0.1))]
-    about = {"name": "Partial", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "-", "sha256": "0"}
-    partial = make_cell("d0", "partial").with_facts(submission=Submission(status="self-reported", **about))
-    page.folder = site.write(collect([*cells, partial]), tmp_path / "site").parent
-    page.open("index.html")
-    assert page.texts(METHODS) == ["CALM", "ERM"]
-    assert page.texts("#count") == ["2 of 3 methods"]
-    page.run("document.querySelector('[name=incomplete]').click()")
-    assert page.texts(METHODS) == ["CALM", "ERM", "PARTIAL"]
-    assert page.hash == "#incomplete=yes"
-
-
 def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
     page.open("index.html")
     page.click("th[data-key=churn] button")
@@ -437,6 +422,7 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
     assert parts() == []
     page.run("document.querySelector('[name=incomplete]').click()")
     assert parts() == ["k-NN, Morgan bits, none, default"]
+    assert page.hash == "#learner=k-NN&incomplete=yes"
 
 
 def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(page, pipelines):
