@@ -60,6 +60,7 @@ def _changed(spec: DatasetSpec, title: str, old: Cell, new: Cell, smiles: Mappin
     table = update(was, now, again, None if names else tolerance).examples
     table = table[table["flips"] > 0]
     table.insert(1, "smiles", [formats.literal(smiles.get(i, "")) for i in table["example_id"]])
+    table["example_id"] = table["example_id"].map(formats.literal)
     path = my_data.folder() / f"{slug(spec.name)}-{slug(title)}-update-changed.csv"
     save(path, table.to_csv(index=False, float_format="%.4g", lineterminator="\n").encode())
     lines = [f"{title}: {len(table)} of {len(after.ids)} molecules change in a retraining (`{path.name}`)."]

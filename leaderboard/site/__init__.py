@@ -10,7 +10,7 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import files, url_prefixes
+from leaderboard.site.pages import Site, url_prefixes
 from leaderboard.tables.prepare import prepare
 
 MARKER = ".churn-leaderboard"
@@ -52,7 +52,7 @@ def write(
             folders = url_prefixes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
-                for name, content in files(part, results, kind, health or {}, repository, docs):
+                for name, content in Site(part, results, kind, health or {}, repository, docs).files():
                     _put(new, f"{folders[part.sampling]}{name}", content)
             if cite.has(results):
                 for name, content in cite.files(repository, docs):

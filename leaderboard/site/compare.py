@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.catalogue import CHURN, scorecard
+from benchmark.measure.catalogue import scorecard
 from benchmark.measure.matched import positives
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
@@ -44,7 +44,7 @@ def content(results: Results) -> dict[str, Any]:
                 "family": dataset.family,
                 "task": dataset.task,
                 "unit": dataset.unit if dataset.task == "regression" else "",
-                "left": _left_out(results, dataset.name, number),
+                "left": _left_out(dataset, number),
                 "tests": [name for name, test, _ in explorer.shards(dataset) if test == "id"],
                 "positives": _positives(dataset),
                 "least": power.typical(dataset),
@@ -80,10 +80,8 @@ def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:
         yield key, [{number[title]: splits for title, splits in by_method.items()} for by_method in by_dataset]
 
 
-def _left_out(results: Results, name: str, number: Mapping[str, int]) -> dict[int, str]:
+def _left_out(dataset: Dataset, number: Mapping[str, int]) -> dict[int, str]:
     """Return the marks of methods that are not to be preferred for low churn on a dataset, by their number."""
-    dataset = results.dataset(name)
-    assert dataset is not None
     bad = {"†", "†?", "collapsed", "control", *SUSPICIONS}
     rows = board(dataset, "id", "runs").rows
     return {number[row.title]: ", ".join(m for m in row.marks if m in bad) for row in rows if bad & {*row.marks}}
@@ -109,9 +107,6 @@ def _described(measure: Measure) -> dict[str, Any]:
 
 def _flipping(cell: Cell) -> str:
     p = cell.predictions["id"]
-    of_examples = CHURN.of_examples
-    assert of_examples is not None
     if p.task != "classification" or len(p.seeds) < 2:
         return ""
-    flags = np.packbits(of_examples(p) > 0)
-    return flags.tobytes().hex()
+    return np.packbits(explorer.example_churn(p) > 0).tobytes().hex()

@@ -71,53 +71,13 @@ def url_prefixes(results: Results) -> dict[Sampling, str]:
     return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
 
 
-def files(
-    results: Results,
-    whole: Results,
-    kind: IntervalKind,
-    health: Mapping[str, str],
-    repository: str = "",
-    docs: str = "",
-) -> Iterator[File]:
-    """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
-
-    ``whole`` are the results of the site, of which they are a part; ``repository`` and ``docs`` are addresses to link
-    to.
-    """
-    for name in STATIC:
-        yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
-    yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
-    yield "citation.bib", cite.bibtex(results)
-    site = Site(results, whole, kind, health, repository, docs)
-    figures = build.drawn(
-        chain(
-            build.of_results(results, partial(molecules.structures, whole), site.styles),
-            build.of_studies(site.study_reports[0]),
-        )
-    )
-    for table in (*site.tables, *site.study_tables):
-        yield from site.as_files(table)
-    for table in (*map(to_table, site.boards), *site.scorecards, *site.group_tables):
-        yield f"tables/{table.key}.csv", writers.to_csv(table)
-    nearest.search((dataset, known(dataset)) for dataset in results.datasets)
-    for dataset in results.datasets:
-        yield from site.explorer(dataset, molecules.structures(whole).get(dataset.name, {}))
-    for title in results.methods():
-        yield f"methods/{slug(title)}.html", site.method(title)
-    site.figures.extend(figures)
-    for figure in site.figures:
-        if not figure.dataset:
-            yield f"figures/{figure.key}.svg", figure.svg
-            yield f"figures/{figure.key}.pdf", figure.pdf
-    yield from site.overall()
-    for dataset in results.datasets:
-        yield f"datasets/{dataset.name}.html", site.dataset(dataset)
-    yield from site.study_pages()
-
-
 @dataclass(frozen=True)
 class Site:
-    """The data behind the pages."""
+    """The pages of one sampling's ``results``, which are a part of the ``whole`` of the site.
+
+    ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` and ``docs`` are
+    addresses to link to.
+    """
 
     results: Results
     whole: Results
@@ -126,6 +86,38 @@ class Site:
     repository: str = ""
     docs: str = ""
     figures: list[Figure] = field(default_factory=list)
+
+    def files(self) -> Iterator[File]:
+        """Yield the files one by one, to bound memory."""
+        for name in STATIC:
+            yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
+        yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
+        yield "citation.bib", cite.bibtex(self.results)
+        structures = partial(molecules.structures, self.whole)
+        figures = build.drawn(
+            chain(
+                build.of_results(self.results, structures, self.styles),
+                build.of_studies(self.study_reports[0]),
+            )
+        )
+        for table in (*self.tables, *self.study_tables):
+            yield from self.as_files(table)
+        for table in (*map(to_table, self.boards), *self.scorecards, *self.group_tables):
+            yield f"tables/{table.key}.csv", writers.to_csv(table)
+        nearest.search((dataset, known(dataset)) for dataset in self.results.datasets)
+        for dataset in self.results.datasets:
+            yield from self.explorer(dataset, structures().get(dataset.name, {}))
+        for title in self.results.methods():
+            yield f"methods/{slug(title)}.html", self.method(title)
+        self.figures.extend(figures)
+        for figure in self.figures:
+            if not figure.dataset:
+                yield f"figures/{figure.key}.svg", figure.svg
+                yield f"figures/{figure.key}.pdf", figure.pdf
+        yield from self.overall()
+        for dataset in self.results.datasets:
+            yield f"datasets/{dataset.name}.html", self.dataset(dataset)
+        yield from self.study_pages()
 
     @property
     def boards(self) -> Sequence[Board]:

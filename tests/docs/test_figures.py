@@ -33,7 +33,7 @@ def known(name: str) -> frozenset[Interval]:
     if name == "RESULTS.md":
         return frozenset(intervals((CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")))
     one, _ = cited.find(of_version(name))
-    texts = map(one.text, one.cells)
+    texts = (cell if isinstance(cell, str) else cell.text for cell in one.cells.values())
     return frozenset(interval for text in texts for interval in intervals(text))
 
 

@@ -1,4 +1,4 @@
-"""The glossary has every term that the board and the commands show, and its links lead to terms."""
+"""The glossary has every term that the board and the commands show."""
 
 import re
 
@@ -6,21 +6,7 @@ from benchmark.files import CHECKOUT
 from benchmark.types import SAMPLINGS
 from leaderboard.tables.boards import MARKS, SUSPICIONS
 
-PAGE = (CHECKOUT / "docs" / "glossary.md").read_text(encoding="utf-8")
-_parts = re.split(r"^## (.+)$", PAGE, flags=re.M)
-TERMS = {term: " ".join(text.split()) for term, text in zip(_parts[1::2], _parts[2::2], strict=True)}
-CODE = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Terms of the code")[2]
-CODE = CODE.partition("\n## ")[0]
-
-
-def slug(term: str) -> str:
-    return re.sub(r"[^\w\- ]", "", term.lower()).replace(" ", "-")
-
-
-def test_every_link_leads_to_a_term():
-    targets = re.findall(r"\]\(#([^)]+)\)", PAGE) + re.findall(r"\]\(glossary\.md#([^)]+)\)", CODE)
-    assert len(targets) > 20
-    assert {*targets} <= {*map(slug, TERMS)}
+TERMS = re.findall(r"^## (.+)$", (CHECKOUT / "docs" / "glossary.md").read_text(encoding="utf-8"), flags=re.M)
 
 
 def test_every_sampling_mark_and_badge_is_a_term():

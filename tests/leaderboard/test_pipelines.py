@@ -23,7 +23,7 @@ from leaderboard.tables.pairwise import title_of
 from leaderboard.tables.summary import YOURS, summaries
 from leaderboard.write.published import write as write_published
 
-from .conftest import noisy
+from .conftest import noisy, without_figures
 
 ROWS = {
     ("erm", "", ""): ("ERM", 1.5),
@@ -118,6 +118,7 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
         published.listed_methods.cache_clear()
 
 
+@without_figures()
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:
     folder = site.write(results, tmp_path / "site").parent
     pages = {path.stem: path.read_text() for path in (folder / "methods").glob("*.html")}

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import app
+from benchmark.data.spec import load_spec
+from leaderboard import updated
 from leaderboard.read.stored import read
 from leaderboard.tables.studies import reader
 
@@ -32,3 +34,11 @@ def test_three_seeds_say_which_molecules_the_last_update_changed(small_table, tm
     by_id = dict(zip(new.ids.tolist(), flips.mean(axis=0), strict=True))
     np.testing.assert_allclose(listed["flips"], [by_id[i] for i in listed["example_id"]], atol=1e-3)
     assert f"{forest}: {len(listed)} of 45 molecules change" in text
+
+
+def test_a_name_that_a_spreadsheet_would_read_as_a_formula_is_quoted_in_the_list(make_cell, tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    old, new = (make_cell("erm", np.tile(row, (3, 8, 1)), ids="=1+{}") for row in ([0.9, 0.1], [0.1, 0.9]))
+    updated._changed(load_spec("bace"), "ERM", old, new, {}, 0.0)
+    listed = pd.read_csv(tmp_path / "reports" / "bace-erm-update-changed.csv")
+    assert set(listed["example_id"]) == {f"'=1+{i}" for i in range(8)}

@@ -1,9 +1,11 @@
 """Real cells, trained in seconds, and synthetic ones, with the site built from both."""
 
+import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,3 +108,61 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
 def built(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site and return its folder."""
     return site.write(results, tmp_path_factory.mktemp("built") / "site", health={"d0": "12 rows & more"}).parent
+
+
+@dataclass
+class Page:
+    """A browser on the site in ``folder``, driven by CSS selectors."""
+
+    driver: Any
+    folder: Path = Path()
+
+    def open(self, path: str) -> None:
+        path, mark, place = path.partition("#")
+        self.driver.get("about:blank")  # otherwise only the hash would change
+        self.driver.get(f"{(self.folder / path).as_uri()}{mark}{place}")
+
+    def run(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of visible elements."""
+        script = """return [...document.querySelectorAll(arguments[0])]
+            .filter((e) => e.checkVisibility()).map((e) => (e.innerText ?? "").trim())"""
+        return self.run(script, selector)
+
+    def wait(self, script: str, *arguments: object) -> Any:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
+
+    def click(self, selector: str) -> None:
+        self.driver.find_element("css selector", selector).click()
+
+    def fill(self, name: str, value: str) -> None:
+        """Enter a value into a field of the form, as typing or choosing does."""
+        script = """const field = document.querySelector("form").elements[arguments[0]];
+            field.value = arguments[1]; field.dispatchEvent(new Event("input", {bubbles: true}))"""
+        self.run(script, name, value)
+
+    @property
+    def hash(self) -> str:
+        return self.run("return location.hash")
+
+
+@pytest.fixture
+def browser(driver: Any) -> Iterator[Page]:
+    """Yield a browser on a site that is yet to be named, then check that it logged nothing and asked only for files."""
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)
+    yield Page(driver)
+    assert [line["message"] for line in driver.get_log("browser")] == []
+    messages = [json.loads(line["message"])["message"] for line in driver.get_log("performance")]
+    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if url.startswith(("http", "ws", "ftp"))] == []
+
+
+@pytest.fixture
+def page(browser: Page, built: Path) -> Page:
+    browser.folder = built
+    return browser

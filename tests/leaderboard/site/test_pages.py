@@ -21,18 +21,18 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.catalogue import MAE, example_flips, scorecard
-from benchmark.store.cell import Submission
 from benchmark.types import TASKS
 from leaderboard import site
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.pages import Site
-from leaderboard.tables.boards import MARKS
+from leaderboard.tables.boards import MARKS, boards
 from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import spelled
 
-from ..conftest import noisy
+from ..conftest import noisy, without_figures
+from .conftest import Page
 
 
 class Links(HTMLParser):
@@ -105,35 +105,33 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
     flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}
     results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
-    text = str(dict(Site(results, results, "runs", {}).overall())["index.html"])
+    text = Site(results, results, "runs", {}).board("id")
     lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
     cells = {name: re.findall(r'<td class="left">(.*?)</td>', row) for name, row in lines.items()}
     lowest = {name: re.sub("<[^>]*>[●■]?", "", of_row[1]).strip() for name, of_row in cells.items()}
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
 
 
-def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(results: Results) -> None:
-    site = Site(results, results, "runs", {})
-    page = " ".join(site.method("CALM").split())
+def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(
+    built: Path, results: Results
+) -> None:
+    page, index, decide = (
+        " ".join((built / f"{path}.html").read_text().split()) for path in ("methods/calm", "index", "decide")
+    )
     (told,) = re.findall(r"<h2>Classification</h2>.*number of differences in the table, (\d+)\..*<h2>Regression", page)
     names = {dataset.name for dataset in results.datasets if dataset.task == "classification"}
-    rows = [r for b in site.boards if b.evalset == "id" and b.dataset in names for r in b.rows if r.title == "CALM"]
+    rows = [r for b in boards(results) if b.evalset == "id" and b.dataset in names for r in b.rows if r.title == "CALM"]
     deltas = [e for row in rows for key, e in row.estimates.items() if key.startswith("delta_")]
     assert int(told) >= sum(e is not None and e.excludes_zero for e in deltas) > 0
     assert int(told) == sum(e is not None and e.low == e.low for e in deltas)
-    overall = {path: str(text) for path, text in site.overall()}
     first = summaries(results)[0]
-    assert f"number of differences from ERM: {first.tests()} in this table" in overall["index.html"]
-    assert (
-        first.tests()
-        >= len(re.findall('<td [^>]*class="(?:better|worse)"', overall["index.html"].split("<template")[0]))
-        > 0
-    )
-    assert "not adjusted for the number of methods" in overall["decide.html"]
+    assert f"number of differences from ERM: {first.tests()} in this table" in index
+    assert first.tests() >= len(re.findall('<td [^>]*class="(?:better|worse)"', index.split("<template")[0])) > 0
+    assert "not adjusted for the number of methods" in decide
 
 
-def test_the_definitions_give_the_measured_coverage_and_each_mark(results: Results) -> None:
-    page = " ".join(dict(Site(results, results, "runs", {}).overall())["definitions.html"].split())
+def test_the_definitions_give_the_measured_coverage_and_each_mark(built: Path) -> None:
+    page = " ".join((built / "definitions.html").read_text().split())
     table = re.search(r'<table id="coverage">.*?</table>', page)
     assert table is not None
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table[0].split("<tr>")[2:]]
@@ -172,56 +170,6 @@ def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
     (row,) = (line for line in text["bbbp"].splitlines() if "<code>bbb_martins</code>" in line)
     assert "one family" in row
     assert "Datasets that share molecules" not in text["d0"]
-
-
-class Page:
-    """A browser on the site, driven by CSS selectors."""
-
-    def __init__(self, driver: Any, folder: Path) -> None:
-        self.driver, self.folder = driver, folder
-
-    def open(self, path: str) -> None:
-        self.driver.get("about:blank")  # otherwise only the hash would change
-        self.driver.get((self.folder / path.partition("#")[0]).as_uri() + path[len(path.partition("#")[0]) :])
-
-    def run(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def texts(self, selector: str) -> list[str]:
-        """Return the texts of visible elements."""
-        script = """return [...document.querySelectorAll(arguments[0])]
-            .filter((e) => e.checkVisibility()).map((e) => (e.innerText ?? "").trim())"""
-        return self.run(script, selector)
-
-    def wait(self, script: str, *arguments: object) -> Any:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
-
-    def click(self, selector: str) -> None:
-        self.driver.find_element("css selector", selector).click()
-
-    def fill(self, name: str, value: str) -> None:
-        """Enter a value into a field of the form, as typing or choosing does."""
-        script = """const field = document.querySelector("form").elements[arguments[0]];
-            field.value = arguments[1]; field.dispatchEvent(new Event("input", {bubbles: true}))"""
-        self.run(script, name, value)
-
-    @property
-    def hash(self) -> str:
-        return self.run("return location.hash")
-
-
-@pytest.fixture
-def page(driver: Any, built: Path) -> Iterator[Page]:
-    """Yield a page, then check that nothing was logged and only files were requested."""
-    for kind in ("browser", "performance"):
-        driver.get_log(kind)
-    yield Page(driver, built)
-    assert [line["message"] for line in driver.get_log("browser")] == []
-    messages = [json.loads(line["message"])["message"] for line in driver.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    assert [url for url in asked if url.startswith(("http", "ws", "ftp"))] == []
 
 
 @pytest.fixture
@@ -297,19 +245,6 @@ def test_nothing_moves_when_scripts_show_what_needs_them(page: Page, path: str) 
         watch.observe({type: "layout-shift", buffered: true});
         setTimeout(() => done(0), 1000)"""
     assert page.driver.execute_async_script(script) < 0.1
-
-
-def test_methods_without_a_rank_are_behind_a_switch(make_cell, tmp_path: Path, page: Page) -> None:
-    cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.3), ("calm", 0.1))]
-    about = {"name": "Partial", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "-", "sha256": "0"}
-    partial = make_cell("d0", "partial").with_facts(submission=Submission(status="self-reported", **about))
-    page.folder = site.write(collect([*cells, partial]), tmp_path / "site").parent
-    page.open("index.html")
-    assert page.texts(METHODS) == ["CALM", "ERM"]
-    assert page.texts("#count") == ["2 of 3 methods"]
-    page.run("document.querySelector('[name=incomplete]').click()")
-    assert page.texts(METHODS) == ["CALM", "ERM", "PARTIAL"]
-    assert page.hash == "#incomplete=yes"
 
 
 def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
@@ -446,7 +381,7 @@ def pipelines(make_cell, built: Path, tmp_path_factory: pytest.TempPathFactory) 
     shutil.copytree(built / "static", folder / "static")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(published, "listed_methods", frozenset)  # otherwise they are the reader's own, which always show
-        (folder / "index.html").write_text(str(dict(Site(results, results, "runs", {}).overall())["index.html"]))
+        (folder / "index.html").write_text(Site(results, results, "runs", {}).board("id"))
     return folder
 
 
@@ -487,6 +422,7 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
     assert parts() == []
     page.run("document.querySelector('[name=incomplete]').click()")
     assert parts() == ["k-NN, Morgan bits, none, default"]
+    assert page.hash == "#learner=k-NN&incomplete=yes"
 
 
 def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(page, pipelines):
@@ -698,6 +634,7 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
     page.wait("document.querySelectorAll('.molecule').length === 25")
 
 
+@without_figures()
 def test_what_never_flips_and_is_wrong_is_marked(stubborn, tmp_path: Path, page: Page) -> None:
     page.folder = site.write(stubborn(8), tmp_path / "site").parent
     page.open("flips/d0.html#only=wrong&under=stubborn")
@@ -712,6 +649,7 @@ def test_what_never_flips_and_is_wrong_is_marked(stubborn, tmp_path: Path, page:
     assert page.texts(".molecule p")[0].startswith(("True class: does <b>it</b>", "True class: not: does <b>it</b>"))
 
 
+@without_figures()
 def test_under_halves_the_two_that_are_compared_stand_above_each_other(make_cell, tmp_path: Path, page: Page) -> None:
     values = np.zeros((4, 1, 2))
     values[..., 0] = 1
@@ -941,6 +879,7 @@ def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page
     assert page.run("return holm(arguments[0])", p) == pytest.approx(multipletests(p, method="holm")[1].tolist())
 
 
+@without_figures()
 def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(make_cell, tmp_path, page: Page) -> None:
     y, rng = np.linspace(-1, 1, 30).astype(np.float32), np.random.default_rng(0)
     cells = [

@@ -12,6 +12,8 @@ from leaderboard.read.results import collect
 from leaderboard.site import prepared
 from leaderboard.write.published import write
 
+from ..conftest import without_figures
+
 
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cell: Callable) -> Iterator[Path]:
@@ -21,7 +23,8 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cell: Callable
     monkeypatch.setattr(published, "PUBLISHED", tmp_path / "published" / "0")
     monkeypatch.setattr(prepared, "ARCHIVE", tmp_path / "published" / "board.tar.xz")
     published.listed_methods.cache_clear()
-    yield tmp_path / "published"
+    with without_figures():
+        yield tmp_path / "published"
     published.listed_methods.cache_clear()
 
 

@@ -1,6 +1,5 @@
 """The site is written whole or not at all, from every kind of store."""
 
-import os
 import re
 import signal
 import subprocess
@@ -25,8 +24,11 @@ from leaderboard.site import cite
 from leaderboard.site.pages import Site
 from leaderboard.write import published
 
+from ..conftest import without_figures
+
 
 @pytest.mark.slow
+@without_figures()
 def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
     out = tmp_path / "site"
     pair = collect([make_cell("d", "erm"), make_cell("d", "calm")])
@@ -38,62 +40,6 @@ def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: P
     site.write(Results((), "sqlite:///empty.db"), out)
     assert not (out / "tables").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
-
-
-BUILDS = """
-import hashlib, os, random, signal, sys, time
-from pathlib import Path
-from benchmark.store import staging
-from leaderboard import site
-from leaderboard.read.results import Results
-
-MOMENTS = int(sys.argv[1])
-out = Path("site").resolve()
-BOTH = [Results((), f"sqlite:///{name}.db") for name in ("one", "two")]
-chance = random.Random(9)
-
-def digest():
-    names = sorted(path for path in out.rglob("*") if path.is_file())
-    return hashlib.sha256(b"".join(str(name).encode() + name.read_bytes() for name in names)).hexdigest()
-
-whole, times = [], []
-for results in BOTH * 2:
-    began = time.monotonic()
-    site.write(results, out)
-    times.append(time.monotonic() - began)
-    whole.append(digest())
-assert whole[0] != whole[1] and whole[:2] == whole[2:], "equal results give equal bytes"
-
-killed = 0
-for moment in range(MOMENTS):
-    child = os.fork()
-    if not child:
-        while True:
-            for results in BOTH:
-                site.write(results, out)
-    time.sleep(chance.uniform(0, 2 * times[-1]))
-    os.kill(child, signal.SIGKILL)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    gone = not out.exists()
-    site.claim(out)  # as the next command does first
-    assert digest() in whole[:2], moment
-    killed += 1
-    print("killed", killed, "restored", gone)
-staging.DAY = 0
-site.claim(out)
-assert [path.name for path in out.parent.iterdir()] == ["site"], [*out.parent.rglob("*")]
-"""
-
-
-@pytest.mark.long
-def test_builds_killed_at_random_moments_leave_whole_pages_and_nothing_else(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", BUILDS, "20"]
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "killed 20" in done.stdout
 
 
 def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_path: Path) -> None:
@@ -112,6 +58,7 @@ def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_p
 
 
 @pytest.mark.slow
+@without_figures()
 def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_away(tmp_path: Path, make_cell) -> None:
     paper = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("calm", 0.05))]
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
@@ -145,7 +92,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
     results = collect([make_cell("d", "erm")])
     addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
     known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
-    first, first_alone = (str(dict(pages.overall())["index.html"]) for pages in (known, alone))
+    first, first_alone = (pages.board("id") for pages in (known, alone))
     for text in (first, known.method("ERM")):
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
@@ -157,9 +104,8 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
 
 
 def test_the_readers_own_rows_stand_out(make_cell) -> None:
-    cells = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))]
-    results = collect(cells)
-    rows = str(dict(Site(results, results, "runs", {}).overall())["index.html"]).split("<tr")
+    results = collect([make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))])
+    rows = Site(results, results, "runs", {}).board("id").split("<tr")
     (own,) = (row for row in rows if row.startswith(' class="own"'))
     assert 'data-value="MINE"' in own
     assert '<span class="tag yours">yours</span>' in own
@@ -209,6 +155,7 @@ def whole(cell, **about: str):
 
 
 @pytest.mark.slow
+@without_figures()
 def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(store, tmp_path, make_cell, capsys):
     old = whole(make_cell("d", "erm", 0.1, seeds=(1, 2, 3)))
     store.log(replace(old, key=replace(old.key, code="older")))
@@ -275,7 +222,7 @@ def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_result
     out.parent.mkdir()
     with pytest.raises(UserError, match=r"leads out of .*: nothing is read or written there"):
         published.write(collect([make_cell("../../x", "erm")]), out)
-    monkeypatch.setattr(site, "files", lambda *given: iter([("tables/../../../x.tex", "")]))
+    monkeypatch.setattr(Site, "files", lambda self: iter([("tables/../../../x.tex", "")]))
     with pytest.raises(UserError, match="leads out of"):
         site.write(collect([make_cell("made_up", "erm")]), out)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

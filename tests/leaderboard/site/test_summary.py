@@ -8,15 +8,16 @@ from scipy.stats import rankdata, t
 
 from benchmark.measure.catalogue import ORDER
 from benchmark.store.cell import Cell, Submission
-from leaderboard.read.results import Results, collect
+from benchmark.types import Task
+from leaderboard.read.results import collect
 from leaderboard.site import sentences
 from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, SummaryRow, complete_block, summaries
 
 
-def summary_of(results: Results, key: str = "classification/headline") -> Summary:
-    return next(summary for summary in summaries(results) if summary.key == key)
+def summary_of(cells: list[Cell], task: Task = "classification") -> Summary:
+    return next(summary for summary in summaries(collect(cells)) if summary.task == task)
 
 
 def row_of(summary: Summary, title: str) -> SummaryRow:
@@ -24,10 +25,10 @@ def row_of(summary: Summary, title: str) -> SummaryRow:
 
 
 @pytest.fixture(scope="module")
-def grid(make_cell) -> Results:
+def cells(make_cell) -> list[Cell]:
     """Three methods on four datasets."""
     rates = {"erm": 0.3, "calm": 0.05, "middle": 0.15}
-    return collect([make_cell(f"d{i}", method, rate) for i in range(4) for method, rate in rates.items()])
+    return [make_cell(f"d{i}", method, rate) for i in range(4) for method, rate in rates.items()]
 
 
 def churn(cell) -> float:
@@ -37,10 +38,10 @@ def churn(cell) -> float:
     return float(np.mean([(labels[i] != labels[j]).mean() for i in range(r) for j in range(i)]))
 
 
-def test_mean_ranks_are_those_of_the_churns(grid: Results) -> None:
-    summary = summary_of(grid)
+def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:
+    summary = summary_of(cells)
     titles = ["ERM", "CALM", "MIDDLE"]
-    table = [[churn(d.entry(title).cells[99]) for title in titles] for d in grid.datasets]
+    table = [[churn(d.entry(title).cells[99]) for title in titles] for d in collect(cells).datasets]
     expected = dict(zip(titles, rankdata(table, axis=1).mean(axis=0), strict=True))
     result = {row.title: row.rank.value for row in summary.rows if row.rank}
     assert result == pytest.approx(expected)
@@ -48,11 +49,10 @@ def test_mean_ranks_are_those_of_the_churns(grid: Results) -> None:
     assert summary.by_rank == list(summary.rows)
 
 
-def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Results) -> None:
-    result = row_of(summary_of(grid), "CALM").estimates["churn"]
+def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(cells: list[Cell]) -> None:
+    result = row_of(summary_of(cells), "CALM").estimates["churn"]
     values, errors = [], []
-    for dataset in grid.datasets:
-        cell = dataset.entry("CALM").cells[99]
+    for cell in (cell for cell in cells if cell.title == "CALM"):
         labels = cell.predictions["id"].values.argmax(-1)
         values.append(churn(cell))
         without = []
@@ -66,44 +66,40 @@ def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Res
     )
 
 
-def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(grid: Results, make_cell) -> None:
+def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(cells: list[Cell], make_cell) -> None:
     facts = {"name": "New", "authors": "A", "licence": "CC0-1.0", "compute": "-", "training_data": "-", "sha256": "0"}
 
     def badge(*statuses: str) -> str:
-        cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-        for i, status in enumerate(statuses):
-            cells.append(make_cell(f"d{i}", "new").with_facts(submission=Submission(status=status, **facts)))
-        return row_of(summary_of(collect(cells)), "NEW").badge
+        submissions = [Submission(status=status, **facts) for status in statuses]
+        new = [make_cell(f"d{i}", "new").with_facts(submission=one) for i, one in enumerate(submissions)]
+        return row_of(summary_of([*cells, *new]), "NEW").badge
 
     assert badge("verified", "verified", "verified", "verified") == "verified"
     assert badge("verified", "verified", "self-reported", "verified") == "self-reported"
-    assert row_of(summary_of(grid), "ERM").badge == "baseline"
+    assert row_of(summary_of(cells), "ERM").badge == "baseline"
 
 
-def test_a_method_that_lacks_a_dataset_is_listed_with_what_is_missing(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-    summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "partial") for i in range(3))]))
+def test_a_method_that_lacks_a_dataset_is_listed_with_what_is_missing(cells: list[Cell], make_cell) -> None:
+    summary = summary_of([*cells, *(make_cell(f"d{i}", "partial") for i in range(3))])
     row = row_of(summary, "PARTIAL")
     assert (row.rank, row.unranked, row.estimates) == (None, "missing on D3", {})
     assert summary.rows[-1] is row
     assert len(summary.datasets) == 4
 
 
-def test_a_dataset_that_few_methods_ran_on_takes_no_method_with_it(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-    results = collect([*cells, make_cell("new", "erm")])
-    block, titles = complete_block(results.headline())
+def test_a_dataset_that_few_methods_ran_on_takes_no_method_with_it(cells: list[Cell], make_cell) -> None:
+    more = [*cells, make_cell("new", "erm")]
+    block, titles = complete_block(collect(more).headline())
     assert {d.name for d in block} == {"d0", "d1", "d2", "d3"}
     assert set(titles) == {"ERM", "CALM", "MIDDLE"}
-    summary = summary_of(results)
+    summary = summary_of(more)
     assert [d.name for d in summary.left_out] == ["new"]
     assert any("NEW" in note for note in sentences.notes(summary))
 
 
-def test_a_constant_has_the_churn_of_chance_and_no_mean_rank(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+def test_a_constant_has_the_churn_of_chance_and_no_mean_rank(cells: list[Cell], make_cell) -> None:
     constant = np.broadcast_to([0.9, 0.1], (5, 40, 2))
-    summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "constant", values=constant) for i in range(4))]))
+    summary = summary_of([*cells, *(make_cell(f"d{i}", "constant", values=constant) for i in range(4))])
     row = row_of(summary, "CONSTANT")
     assert (row.rank, row.place) == (None, None)
     assert row.churn == pytest.approx(0.5)
@@ -121,7 +117,7 @@ def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cel
         for i in range(3)
         for method, (slope, noise) in of.items()
     ]
-    summary = summary_of(collect(cells), "regression/regression")
+    summary = summary_of(cells, "regression")
     constant = row_of(summary, "CONSTANT")
     assert (constant.place, constant.rank, constant.collapsed) == (None, None, "collapsed on R0, R1, R2")
     assert constant.unranked.startswith("1 − ICC is undefined")
@@ -132,21 +128,19 @@ def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cel
     assert "CALM</a></strong> comes first, with " in answer
 
 
-def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(cells: list[Cell], make_cell) -> None:
     about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
     facts = Submission(status="self-reported", sha256="0" * 64, marks="alike", **about)
     labels = np.where(np.arange(40)[None, :, None] % 2 == np.arange(2), 0.9, 0.1).repeat(5, axis=0)
     copies = [make_cell(f"d{i}", "copied", values=labels).with_facts(submission=facts) for i in range(4)]
-    results = collect([*cells, *copies])
-    summary = summary_of(results)
+    summary = summary_of([*cells, *copies])
     row = row_of(summary, "COPIED")
     assert row.estimates["matched_churn"].value == 0
     assert row.rank is None
     assert row.unranked.startswith("alike on ")
     assert summary.placed[0].title == "CALM"
     assert SUSPICIONS["alike"] in sentences.notes(summary)
-    methods = [method["title"] for choice in choices(results) for method in choice["methods"]]
+    methods = [method["title"] for choice in choices(collect([*cells, *copies])) for method in choice["methods"]]
     assert "CALM" in methods
     assert "COPIED" not in methods
 
@@ -160,19 +154,19 @@ def test_a_regression_is_compared_in_percent_of_erm(make_cell) -> None:
         for i, unit in enumerate((1, 100))
         for method, scale in (("erm", 0.4), ("calm", 0.1))
     ]
-    summary = summary_of(collect(cells), "regression/regression")
+    summary = summary_of(cells, "regression")
     assert row_of(summary, "CALM").estimates["delta_churn"].value == pytest.approx(-0.75)
 
 
 def test_methods_that_share_a_letter_are_not_told_apart(make_cell) -> None:
     rates = {"erm": 0.3, "twin": 0.02, "same": 0.3}
-    summary = summary_of(collect([make_cell(f"d{i}", m, rate) for i in range(12) for m, rate in rates.items()]))
+    summary = summary_of([make_cell(f"d{i}", m, rate) for i in range(12) for m, rate in rates.items()])
     assert (summary.ties("TWIN"), summary.ties("ERM"), summary.ties("SAME")) == ("A", "B", "B")
 
 
 def test_there_are_letters_for_any_number_of_groups(make_cell) -> None:
     ranking = replace(
-        summary_of(collect([make_cell("d", m) for m in ("erm", "calm")])).ranking,
+        summary_of([make_cell("d", m) for m in ("erm", "calm")]).ranking,
         critical_difference=1.0,
         groups=tuple((f"m{i}", f"m{i + 1}", f"m{i + 2}") for i in range(30)),
     )
@@ -199,24 +193,7 @@ def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> 
     assert once.together == ["D0 + D1"]
 
 
-def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-    other = [make_cell("e", method, about={"group": "extra"}) for method in ("erm", "calm")]
-    other += [make_cell("e@train=9", "erm", about={"group": "variant"})]
-    values = np.random.default_rng(0).normal(size=(5, 20, 1))
-    results = collect([*cells, *other, make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))])
-    keys = [summary.key for summary in summaries(results)]
-    assert keys == [
-        "classification/headline",
-        "classification/extra",
-        "classification/all",
-        "classification/variant",
-        "regression/regression",
-    ]
-
-
-def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+def test_variants_of_a_dataset_do_not_count_as_datasets(cells: list[Cell], make_cell) -> None:
     other = [make_cell("e", method, about={"group": "extra"}) for method in ("erm", "calm")]
     sizes = [make_cell(f"d0@train={n}", "erm", about={"group": "variant"}) for n in range(200, 260)]
     before, after = (
@@ -230,24 +207,21 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell
     assert {d.group for d in collect([*cells, *sizes]).of_task("classification")} == {"headline"}
 
 
-def test_the_answer_names_the_best_method_and_its_churn(grid: Results) -> None:
-    answer, calm = (
-        str(sentences.answer(summary_of(grid))),
-        row_of(summary_of(grid), "CALM").estimates[ORDER["classification"].key],
-    )
+def test_the_answer_names_the_best_method_and_its_churn(cells: list[Cell]) -> None:
+    summary = summary_of(cells)
+    answer, calm = str(sentences.answer(summary)), row_of(summary, "CALM").estimates[ORDER["classification"].key]
     assert "Over 4 datasets, two retrainings of" in answer
     assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first, with ' in answer
     assert f"comes first, with {100 * calm.value:.1f} %." in answer
 
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:
-    assert "run --method erm" in sentences.answer(summary_of(collect([make_cell("d0", "calm")])))
+    assert "run --method erm" in sentences.answer(summary_of([make_cell("d0", "calm")]))
 
 
-def test_a_control_is_listed_without_a_rank_and_moves_no_one_elses(grid: Results, make_cell) -> None:
-    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+def test_a_control_is_listed_without_a_rank_and_moves_no_one_elses(cells: list[Cell], make_cell) -> None:
     control = [make_cell(f"d{i}", "whole", 0.01).with_facts(control=True) for i in range(4)]
-    summary, before = summary_of(collect([*cells, *control])), summary_of(grid)
+    summary, before = summary_of([*cells, *control]), summary_of(cells)
     assert row_of(summary, "WHOLE").rank is None
     assert row_of(summary, "WHOLE").remarks == ("control, not ranked",)
     assert row_of(summary, "WHOLE").estimates["delta_churn"].value < 0
@@ -270,9 +244,9 @@ def test_the_first_page_says_where_another_method_comes_first(make_cell) -> None
     paper = under("paper", {"erm": 0.3, "calm": 0.02, "wild": 0.2})
     halves = under("halves", {"erm": 0.3, "calm": 0.2, "wild": 0.02})
     whole = collect([*paper, *halves])
-    assert list(sentences.elsewhere(summary_of(whole.front), whole, "runs")) == [("paper", "CALM")]
+    assert list(sentences.elsewhere(summaries(whole.front)[0], whole, "runs")) == [("paper", "CALM")]
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
-    assert not list(sentences.elsewhere(summary_of(same.front), same, "runs")), "the order is the same"
+    assert not list(sentences.elsewhere(summaries(same.front)[0], same, "runs")), "the order is the same"
 
 
 def test_a_method_is_the_same_on_all_boards_with_the_lambda_that_is_the_default_there(make_cell) -> None:

@@ -1,5 +1,6 @@
 """The page that scores the reader's own predictions, in a real browser."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from leaderboard.stats.power import components, resolvable
 from leaderboard.tables.columns import absolute
 from leaderboard.tables.table import spelled
 
+from ..conftest import without_figures
+from .conftest import Page
+
 
 @pytest.fixture(scope="module")
 def cells(make_cell) -> list[Cell]:
@@ -34,43 +38,37 @@ def cells(make_cell) -> list[Cell]:
     return [replace(cell, key=replace(cell.key, sampling=s)) for cell in made for s in ("paper", "halves")]
 
 
-class Yours:
-    """The page in a browser, which is given files."""
-
-    def __init__(self, driver: Any, page: Path, folder: Path) -> None:
-        self.driver, self.page, self.file = driver, page, folder / "mine.csv"
-
-    def wait(self, script: str) -> Any:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.driver.execute_script(f"return {script}"))
-
-    def given(self, dataset: str, text: str) -> list[str]:
-        """Choose the dataset, drop a file with this text, and return the lines of the verdict."""
-        self.file.write_text(text, encoding="utf-8")
-        self.driver.get("about:blank")
-        self.driver.get(self.page.as_uri())
-        self.wait("!document.querySelector('#yours').hidden")
-        script = """const on = document.querySelector("[name=on]");
-            on.value = [...on.options].find((option) => option.text === arguments[0]).value;
-            on.dispatchEvent(new Event("change"))"""
-        self.driver.execute_script(script, dataset)
-        self.driver.find_element("css selector", "input[type=file]").send_keys(str(self.file))
-        self.wait("document.querySelector('#verdict').textContent")
-        return str(self.driver.find_element("id", "verdict").text).splitlines()
-
-    def rows(self, table: str) -> list[str]:
-        return [row.text for row in self.driver.find_elements("css selector", f"#{table} tbody tr")]
+Given = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
+@without_figures()
 def folder(cells: list[Cell], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site.write(collect(cells), tmp_path_factory.mktemp("yours") / "site").parent
 
 
 @pytest.fixture
-def yours(driver: Any, folder: Path, tmp_path: Path) -> Yours:
-    return Yours(driver, folder / "paper" / "yours.html", tmp_path)
+def given(browser: Page, folder: Path, tmp_path: Path) -> Given:
+    """``given("D", text)`` chooses the dataset, drops a file with this text, and returns the lines of the verdict."""
+    browser.folder, file = folder, tmp_path / "mine.csv"
+
+    def give(dataset: str, text: str, page: str = "paper/yours.html") -> list[str]:
+        file.write_text(text, encoding="utf-8")
+        browser.open(page)
+        browser.wait("!document.querySelector('#yours').hidden")
+        script = """const on = document.querySelector("[name=on]");
+            on.value = [...on.options].find((option) => option.text === arguments[0]).value;
+            on.dispatchEvent(new Event("change"))"""
+        browser.run(script, dataset)
+        browser.driver.find_element("css selector", "input[type=file]").send_keys(str(file))
+        browser.wait("document.querySelector('#verdict').textContent")
+        return browser.driver.find_element("id", "verdict").text.splitlines()
+
+    return give
+
+
+def rows(page: Page, table: str) -> list[str]:
+    return [" ".join(text.split()) for text in page.texts(f"#{table} tbody tr")]
 
 
 def wide(p: Predictions, values: np.ndarray, names: str = "run{}") -> str:
@@ -82,11 +80,11 @@ def shown(measure: Any, value: Any) -> str:
     return f"{absolute(measure).title}: {absolute(measure).show(value).text}"
 
 
-def test_it_says_what_score_says_and_where_that_stands(yours: Yours, cells: list[Cell]) -> None:
+def test_it_says_what_score_says_and_where_that_stands(given: Given, browser: Page, cells: list[Cell]) -> None:
     p = cells[0].predictions["id"]
     mine = (0.4 * p.y + np.random.default_rng(1).beta(2, 2, (5, 40)) * 0.6).round(2)
     mine[:, 10:17] = 0.5  # ties, one of them at the cut
-    said = yours.given("D", wide(p, mine))
+    said = given("D", wide(p, mine))
     ours = score(np.stack([1 - mine, mine], -1).astype(np.float32), p.y, p.ids).estimates
     values = np.stack([1 - mine, mine], -1).astype(np.float32)
     matched = estimate(MATCHED_CHURN, [(Predictions((1, 2, 3, 4, 5), p.ids, p.y, values, "classification"), None)])
@@ -100,46 +98,46 @@ def test_it_says_what_score_says_and_where_that_stands(yours: Yours, cells: list
     expected = sorted({**others, "Your predictions": matched.value}.items(), key=lambda item: item[1])
     right = {c.title: ACCURACY.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
     right["Your predictions"] = ours["accuracy"].value
-    assert yours.rows("places") == [
+    assert rows(browser, "places") == [
         f"{i} {100 * x:.1f} {100 * right[name]:.1f} {name}" for i, (name, x) in enumerate(expected, 1)
     ]
     place = [name for name, _ in expected].index("Your predictions") + 1
     assert f"By matched churn, place {place} of 3, " in said[0]
-    top = yours.rows("fragile")[0].split()
+    top = rows(browser, "fragile")[0].split()
     assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
 
 
 def test_predictions_that_lose_more_than_5_pp_of_accuracy_have_no_place_however_low_their_churn(
-    yours: Yours, cells: list[Cell]
+    given: Given, browser: Page, cells: list[Cell]
 ) -> None:
     p = cells[0].predictions["id"]  # ERM's
-    said = yours.given("D", wide(p, np.tile(np.linspace(0.1, 0.3, 40), (3, 1))))
+    said = given("D", wide(p, np.tile(np.linspace(0.1, 0.3, 40), (3, 1))))
     loss = 100 * (ACCURACY.mean(p) - (p.y == 0).mean())
     assert loss > 5
     assert f"No place: accuracy is {loss:.1f} pp below ERM's, {100 * ACCURACY.mean(p):.1f}, " in said[0]
     assert said[1].startswith("Matched churn (%): 0.0")
-    assert not any("Your predictions" in row for row in yours.rows("places"))
+    assert not any("Your predictions" in row for row in rows(browser, "places"))
 
 
-def test_two_halves_of_a_halving_are_compared_and_no_others(yours: Yours, folder: Path, cells: list[Cell]) -> None:
-    yours.page = folder / "yours.html"
+def test_two_halves_of_a_halving_are_compared_and_no_others(given: Given, cells: list[Cell]) -> None:
+    page = "yours.html"
     p = cells[0].predictions["id"]
     mine = np.random.default_rng(2).random((6, 40))
     values = np.stack([1 - mine, mine], -1).astype(np.float32)
     halved = Predictions((1, 2, 3, 4, 5, 6), p.ids, p.y, values, "classification", sampling="halves")
-    said = yours.given("D", wide(p, mine))
+    said = given("D", wide(p, mine), page)
     assert said[1:3] == [shown(m, estimate(m, [(halved, None)])) for m in (MATCHED_CHURN, CHURN)]
-    (lone,) = yours.given("D", wide(p, mine[:5]))
+    (lone,) = given("D", wide(p, mine[:5]), page)
     assert "expected both of each" in lone
-    (unnamed,) = yours.given("D", wide(p, mine[:2], "model {}b"))
+    (unnamed,) = given("D", wide(p, mine[:2], "model {}b"), page)
     assert "names that end in the train seed" in unnamed
 
 
-def test_a_regression_in_a_long_table_is_scored_by_its_values(yours: Yours, cells: list[Cell]) -> None:
+def test_a_regression_in_a_long_table_is_scored_by_its_values(given: Given, cells: list[Cell]) -> None:
     p = next(c for c in cells if c.key.dataset == "r").predictions["id"]
     mine = (p.y + np.random.default_rng(3).normal(size=(4, 30))).astype(np.float32)
     table = pd.DataFrame({"run": np.repeat([1, 2, 3, 4], 30), "example_id": np.tile(p.ids, 4), "value": mine.ravel()})
-    said = yours.given("R", table.to_csv(index=False, sep=";"))
+    said = given("R", table.to_csv(index=False, sep=";"))
     values = Predictions((1, 2, 3, 4), p.ids, p.y, mine[..., None], "regression")
     names = {ONE_MINUS_ICC: "1 − ICC (%)", CHURN_OF_VALUES: "Churn (target units)", MAE: "MAE"}
     expected = []
@@ -151,20 +149,20 @@ def test_a_regression_in_a_long_table_is_scored_by_its_values(yours: Yours, cell
 
 
 @pytest.mark.parametrize(("sampling", "column"), [("paper", "Retrainings"), ("halves", "Halvings")])
-def test_it_says_how_large_a_difference_so_many_retrainings_find(driver, folder, cells, sampling, column) -> None:
+def test_it_says_how_large_a_difference_so_many_retrainings_find(browser, folder, cells, sampling, column) -> None:
     erm, calm = (c.predictions["id"] for c in cells if c.key.dataset == "d" and c.key.sampling == sampling)
     pilot = components([MATCHED_CHURN.of_runs(calm) - MATCHED_CHURN.of_runs(erm)])
-    driver.get((folder / ("paper" if sampling == "paper" else "") / "yours.html").as_uri())
-    page = Yours(driver, folder, folder)
-    page.wait("document.querySelectorAll('#need tbody tr').length")
-    assert driver.find_element("css selector", "#need th").text == column
-    assert page.rows("need") == [f"{n} {spelled(100 * resolvable(pilot, n))}" for n in (5, 10, 20, 50)]
-    assert "difference from ERM in matched churn that so many" in driver.find_element("id", "needed").text
+    browser.folder = folder
+    browser.open("paper/yours.html" if sampling == "paper" else "yours.html")
+    browser.wait("document.querySelectorAll('#need tbody tr').length")
+    assert browser.texts("#need th")[0] == column
+    assert rows(browser, "need") == [f"{n} {spelled(100 * resolvable(pilot, n))}" for n in (5, 10, 20, 50)]
+    assert "difference from ERM in matched churn that so many" in browser.texts("#needed")[0]
 
 
-def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]) -> None:
+def test_predicted_classes_have_no_matched_churn(given: Given, cells: list[Cell]) -> None:
     p = cells[0].predictions["id"]
-    said = yours.given("D", wide(p, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - p.y, p.y)))
+    said = given("D", wide(p, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - p.y, p.y)))
     assert "By churn, place " in said[0]
     assert [line.partition(":")[0] for line in said[1:]] == ["Churn (%)", "Accuracy (%)"]
 
@@ -184,8 +182,8 @@ def test_predicted_classes_have_no_matched_churn(yours: Yours, cells: list[Cell]
         (lambda text: text.replace("0.25,0.5,m0\n", "0.25,m0\n"), "2 cells where the header has 3"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_with_its_line(yours, cells, change, message):
+def test_a_file_that_cannot_be_meant_is_refused_with_its_line(given, browser, cells, change, message):
     mine = np.tile([[0.25], [0.5]], 40)
-    (said,) = yours.given("D", change(wide(cells[0].predictions["id"], mine)))
+    (said,) = given("D", change(wide(cells[0].predictions["id"], mine)))
     assert message in said
-    assert yours.rows("places") == [] or not yours.driver.find_element("id", "places").is_displayed()
+    assert rows(browser, "places") == []
