@@ -238,8 +238,9 @@ async function comparePage() {
         const text = number(value * measure.scale, measure.digits, true);
         const won = pair.each.filter((d) => d.value * sign * measure.better > 0).length;
         const p = adjusted.get(name);
-        const label = `${about.methods[a].title} against ${about.methods[b].title}: ${text}, better on ${won} of ${pair.each.length} families${Number.isNaN(p) ? "" : `, p ${p < 0.001 ? "< 0.001" : `= ${p.toPrecision(2)}`}`}`;
-        const button = make("button", { type: "button", class: look, "aria-label": label, title: label }, text, make("small", {}, `${won}/${pair.each.length}`));
+        const shown = `${won}/${pair.each.length}`; // the name of a button holds its text as it stands, for those who say it aloud
+        const label = `${about.methods[a].title} against ${about.methods[b].title}: ${text} ${shown} families on which it is better${Number.isNaN(p) ? "" : `, p ${p < 0.001 ? "< 0.001" : `= ${p.toPrecision(2)}`}`}`;
+        const button = make("button", { type: "button", class: look, "aria-label": label, title: label }, text, " ", make("small", {}, shown));
         button.addEventListener("click", () => { form.set({ a: nameOf.get(a), b: nameOf.get(b) }); scrollTo({ top: 0 }); });
         const cell = make("td", {}, button);
         if ((a === first && b === second) || (a === second && b === first)) cell.classList.add("chosen");

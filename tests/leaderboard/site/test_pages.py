@@ -869,6 +869,14 @@ def test_the_compare_page_counts_what_flips_under_one_method_alone(page: Page, r
         assert texts == [f"{n} under {method}" for n, method in zip(counted[title], ("CALM", "ERM"), strict=True)]
 
 
+def test_the_name_of_a_comparison_holds_the_numbers_that_it_shows(page: Page) -> None:
+    page.open("compare.html")
+    page.wait("document.querySelector('td button small')")
+    texts = page.run("return [...document.querySelectorAll('td button')].map((b) => [b.textContent, b.ariaLabel])")
+    assert texts
+    assert all(text in label for text, label in texts)
+
+
 def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page: Page) -> None:
     page.open("compare.html")
     for df in (1, 2, 3.5, 9, 18, 120):
