@@ -2,18 +2,19 @@
 
 A folder holds ``manifest.json``, in which cells name the facts that they share, and for each dataset and canonical
 split ``predictions/DATASET-SEED.parquet``, or ``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than
-the paper's. It has a row per test example (``evalset, example_id, y_true``) and a column per cell (``column_of``): a
-vector of float32 with the outputs of its train seeds, one after another. Of two classes, the smaller probability is
-stored, with a minus sign if it is that of class 0: close to one, float32 lacks the digits that sym-KL and rankings
-depend on. ``leaderboard.write.published`` writes such folders, with numbers rounded to what statistics need
-(``packed_outputs`` there).
+the paper's. It has a row per test example: ``evalset, example_id, y_true``, and ``outputs``, a vector of float32 with
+the outputs of all cells, one cell after another, and of a cell's train seeds. The metadata ``widths`` names the cells
+(``column_of``) with the lengths of their parts; in files of format 3, each is a column of its own, which takes a
+fifteenth more. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0: close to
+one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders,
+with numbers rounded to what statistics need (``packed_outputs`` there).
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from itertools import compress
+from itertools import compress, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ FORMATS = (3, 4)
 """Those that can be read; the last is written, whose cells share facts."""
 EXAMPLE = ("evalset", "example_id", "y_true")
 """The columns that describe an example."""
+WIDTHS = b"widths"
+"""The metadata of a file with the cells in a row, by name, and how many numbers each has there."""
 PUBLISHED = published_results()
 """Folder of the results shipped with this version of the suite."""
 
@@ -62,7 +65,7 @@ def gather(folder: Path) -> Results:
 
 
 def read(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:
-    """Return the cells in ``folder``, or only those that decisions go by, or of some datasets: see ``contents``.
+    """Return the cells in ``folder``, or only those that decisions go by, of all or some datasets: see ``contents``.
 
     Raises UserError, naming the first cell or file that cannot be read.
     """
@@ -89,7 +92,8 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
         return _tests(folder, name, manifest.files[name])
 
     left_out: dict[str, list[str]] = {}
-    wanted = _leading(manifest.cells) if leading else [_is_of(head, datasets) for head in manifest.cells]
+    of_order = _leading(manifest.cells) if leading else repeat(True)
+    wanted = [first and _is_of(head, datasets) for first, head in zip(of_order, manifest.cells, strict=False)]
     for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
             readable.cells.append(_cell(head, tests))
@@ -177,6 +181,9 @@ def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
     if missing := {*EXAMPLE} - {*table.column_names}:
         raise ValueError(f"{path}: it has no column {sorted(missing)[0]!r}")
     outputs = {name: _matrix(table, name) for name in table.column_names if name not in EXAMPLE}
+    if widths := json.loads((table.schema.metadata or {}).get(WIDTHS, b"{}")):
+        parts = np.split(outputs["outputs"], np.cumsum([*widths.values()])[:-1], axis=1)
+        outputs = dict(zip(widths, parts, strict=True))
     tests, ids, y = (table[name].to_numpy() for name in EXAMPLE)
     return {
         str(test): _Test(

@@ -26,7 +26,7 @@ from benchmark.store.staging import replacing
 from benchmark.types import PAPER, Predictions
 from leaderboard.read import structures
 from leaderboard.read.jobs import Job, digest, made
-from leaderboard.read.published import EXAMPLE, FORMATS, column_of, file_of, gather
+from leaderboard.read.published import FORMATS, WIDTHS, column_of, file_of, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import churn_lines, studies
 from leaderboard.tables.boards import boards, to_table
@@ -139,18 +139,21 @@ def _parquet(cells: Sequence[Cell]) -> bytes:
         "y_true": pa.array(y),
     }
     spread = float(np.std(y.astype(np.float64)))
+    parts = {}
     for cell in cells:
         tests = [packed_outputs(p, spread) for p in cell.predictions.values()]
-        packed = np.concatenate(tests, axis=1).swapaxes(0, 1).reshape(len(y), -1)
-        columns[column_of(cell.key)] = pa.FixedSizeListArray.from_arrays(pa.array(packed.ravel()), packed.shape[1])
+        parts[column_of(cell.key)] = np.concatenate(tests, axis=1).swapaxes(0, 1).reshape(len(y), -1)
+    packed = np.concatenate([*parts.values()], axis=1)
+    columns["outputs"] = pa.FixedSizeListArray.from_arrays(pa.array(packed.ravel()), packed.shape[1])
+    widths = json.dumps({name: part.shape[1] for name, part in parts.items()})
     content = io.BytesIO()
     pq.write_table(
-        pa.table(columns),
+        pa.table(columns, metadata={WIDTHS: widths}),
         content,
         compression="zstd",
         compression_level=19,
         use_dictionary=["evalset", "example_id"],
-        use_byte_stream_split=[f"{name}.list.element" for name in columns if name not in EXAMPLE],  # similar exponents
+        use_byte_stream_split=["outputs.list.element"],  # exponents are alike
         write_statistics=False,
     )
     return content.getvalue()

@@ -1,11 +1,14 @@
 """Results as files: what is written comes back, and what was changed is refused."""
 
+import hashlib
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
@@ -75,6 +78,9 @@ def test_the_leading_results_are_read_without_the_others(results: Results, tmp_p
     wanted = [*under(one, "halves"), *other]
     assert sorted(cell.key.digest for cell in read) == sorted(cell.key.digest for cell in wanted)
 
+    of_one = published.read(tmp_path / "0", leading=True, datasets={one[0].key.dataset})
+    assert sorted(cell.key.digest for cell in of_one) == sorted(cell.key.digest for cell in wanted[: len(one)])
+
     def shown(cells: list[Cell]) -> list[tuple[str, list[str]]]:
         parts = [d for part in collect(cells).leading() for d in part.datasets if d.group != "variant"]
         return [(d.name, [cell.key.digest for entry in d.entries for cell in entry.cells.values()]) for d in parts]
@@ -92,6 +98,28 @@ def test_the_results_of_one_dataset_are_read_without_the_others(results: Results
     for datasets in ({other.name}, ()):
         with pytest.raises(UserError, match=f"cannot be read: .*{other.name}"):
             published.read(tmp_path / "0", datasets=datasets)
+
+
+def test_a_file_of_format_3_with_a_column_for_each_cell_reads_the_same(results: Results, tmp_path: Path) -> None:
+    write_published(results, tmp_path / "0", tables=False)
+    whole = published.read(tmp_path / "0")
+    path = tmp_path / "0" / "manifest.json"
+    manifest = json.loads(path.read_text()) | {"format": 3}
+    for name in manifest["files"]:
+        table = pq.read_table(tmp_path / "0" / name)
+        outputs, end = np.stack(table["outputs"].to_numpy()), 0
+        widths = json.loads(table.schema.metadata[published.WIDTHS])
+        for cell, width in widths.items():
+            table = table.append_column(cell, pa.array([*outputs[:, end : end + width]], pa.list_(pa.float32(), width)))
+            end += width
+        assert end == outputs.shape[1]
+        pq.write_table(table.drop_columns("outputs").replace_schema_metadata(None), tmp_path / "0" / name)
+        manifest["files"][name] = hashlib.sha256((tmp_path / "0" / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest))
+    for cell, same in zip(whole, published.read(tmp_path / "0"), strict=True):
+        assert cell.key == same.key
+        for evalset, p in cell.predictions.items():
+            assert (same.predictions[evalset].values == p.values).all()
 
 
 def predictions(values: np.ndarray) -> Predictions:
