@@ -442,5 +442,5 @@ def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) ->
     ]
     pool = load_problem(TINY, 99).without_tests()
     items = [(make_method("twin", pool.task), pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
-    again = LocalTrainer("", 2, print).map(search, items)
+    again = LocalTrainer("", 2).map(search, items)
     assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]
