@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy, kl_div, mse_loss
 
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train import generator, sample_for
+from benchmark.train import bootstrap, generator, sample_for
 from benchmark.train.device import CPU
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Sample, Task
@@ -73,6 +73,17 @@ def trained(problem: Problem, seed: int, rows: np.ndarray, pull: Pull | None = N
     """Perceptrons of a train seed after all epochs."""
     *_, networks = epochs(problem, seed, perceptrons(problem, seed, len(rows)), rows, pull)
     return list(networks)
+
+
+def by_loop(
+    problem: Problem,
+    rows_of: Callable[[Sample], np.ndarray] = bootstrap,
+    pull: Pull | None = None,
+    deployed: slice = slice(None),
+) -> list[np.ndarray]:
+    """Predictions (S, T, C) of perceptrons on ``rows_of`` the sample of each seed; those ``deployed`` are averaged."""
+    rows = {seed: rows_of(sample_of(problem, seed)) for seed in SEEDS}
+    return [expected(problem, trained(problem, seed, own, pull)[deployed]) for seed, own in rows.items()]
 
 
 @torch.no_grad()

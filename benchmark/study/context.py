@@ -41,9 +41,6 @@ class Trainer(Protocol):
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return ``function(*item)`` for each item, in order; results do not depend on the number of workers."""
 
-    def note(self, line: str) -> None:
-        """Report progress to the user."""
-
 
 class Context(ABC):
     """A source of cells and records. Raises UserError for a failure, and Missing if it can only read and has none."""

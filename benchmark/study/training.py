@@ -24,7 +24,6 @@ class LocalTrainer:
 
     code: str
     jobs: int | None
-    note: driver.Report
 
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
         pool = Parallel(n_jobs=self.jobs or -1, inner_max_num_threads=1, backend="loky")
@@ -65,7 +64,7 @@ class TrainingContext(Context):
             if (record.study, record.key, record.code) == (self.study.name, key, code):
                 return record.content
         self.note(f"computing {key}")
-        content = make(LocalTrainer(code, self.jobs, self.note), *given)
+        content = make(LocalTrainer(code, self.jobs), *given)
         self.store.log_record(Record(self.study.name, key, code, content))
         return content
 

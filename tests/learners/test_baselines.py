@@ -17,12 +17,13 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmark.errors import UserError
 from benchmark.learners._estimator import Estimators, TrainingSet, tanimoto
-from benchmark.learners.gaussian_process import RATIOS, most_likely
+from benchmark.learners.gaussian_process import most_likely
 from benchmark.learners.knn import Neighbours
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
@@ -74,17 +75,18 @@ def state(seed: int) -> int:
     [
         ("random_forest:trees=7", "classification", lambda s: RandomForestClassifier(7, random_state=s)),
         ("random_forest:trees=7", "regression", lambda s: RandomForestRegressor(7, random_state=s)),
-        (
-            "random_forest:trees=7:leaf=4",
-            "classification",
-            lambda s: RandomForestClassifier(7, min_samples_leaf=4, random_state=s),
-        ),
+        ("random_forest:trees=7:leaf=4", "classification",
+         lambda s: RandomForestClassifier(7, min_samples_leaf=4, random_state=s)),
         ("extra_trees:trees=7", "classification", lambda s: ExtraTreesClassifier(7, random_state=s)),
         ("extra_trees:trees=7", "regression", lambda s: ExtraTreesRegressor(7, random_state=s)),
         ("gradient_boosting:trees=9", "classification", lambda s: Boosting(max_iter=9)),
         ("gradient_boosting:rate=0.3:trees=9", "regression", lambda s: BoostingR(learning_rate=0.3, max_iter=9)),
         ("linear:l2=0.5", "classification", lambda s: LogisticRegression(C=2.0, max_iter=5000)),
         ("linear:l2=0.5", "regression", lambda s: Ridge(0.5)),
+        ("sklearn:sklearn.linear_model.LogisticRegression:C=10:fit_intercept=false", "classification",
+         lambda s: LogisticRegression(C=10, fit_intercept=False)),
+        ("sklearn:sklearn.tree.DecisionTreeClassifier:max_depth=4:criterion=entropy", "classification",
+         lambda s: DecisionTreeClassifier(max_depth=4, criterion="entropy", random_state=s)),
     ],
 )  # fmt: skip
 def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(predicted, text, task, by_hand, numbers):
@@ -141,16 +143,6 @@ def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share
         slope, shift = minimize(loss, [1.0, 0.0]).x
         decision = SVC(C=2, kernel="precomputed").fit(near, y).decision_function(to_test)
         np.testing.assert_allclose(values[:, 1], 1 / (1 + np.exp(-slope * decision - shift)), atol=2e-3)
-
-
-@pytest.mark.parametrize("numbers", [False, True])
-def test_a_support_vector_regression_is_that_of_the_standardised_target(predicted, numbers):
-    problem = problem_of("regression", numbers)
-    for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
-        _, y, _, _ = sample(problem, seed)
-        near, to_test = gram(problem, seed)
-        model = SVR(C=2, kernel="precomputed").fit(near, (y - y.mean()) / y.std())
-        np.testing.assert_allclose(values[:, 0], model.predict(to_test) * y.std() + y.mean(), atol=2e-3)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -212,17 +204,6 @@ def test_the_noise_of_a_gaussian_process_is_the_most_likely_one():
             assert likelihood(a * ratio, b * variance) <= best + 1e-6
 
 
-def test_noise_and_signal_of_simulated_data_are_recovered():
-    rng = np.random.default_rng(1)
-    bits = (rng.random((300, 64)) < 0.2).astype(float)
-    similar = tanimoto(bits, bits)
-    drawn = rng.multivariate_normal(np.zeros(300), 3.0 * (similar + 0.5 * np.eye(300)), size=40).T
-    ratio, variance = most_likely(similar, drawn)
-    assert ratio == pytest.approx(0.5, rel=0.15)
-    assert variance.mean() == pytest.approx(3.0, rel=0.15)
-    assert most_likely(similar, rng.normal(size=(300, 40)))[0] > 0.5 * RATIOS[1]  # nothing but noise
-
-
 class Threads(Estimators):
     """An estimator that trains nothing and counts the threads that libraries may start."""
 
@@ -268,6 +249,7 @@ def test_a_class_of_few_molecules_is_learnt_or_left_out_but_stops_no_training(pr
     values = predicted(text, replace(problem, train=replace(problem.train, y=y.astype(np.int64))))
     assert np.isfinite(values).all()
     assert values[..., 0].mean() > 0.5
+    assert rare or (values[..., 0] == 1).all()
 
 
 @pytest.mark.parametrize("name", ["svm", "gaussian_process", "multi_kernel", "kernel_ridge"])

@@ -10,7 +10,6 @@ from rdkit import Chem
 from torch import Tensor
 
 from benchmark.data.problem import load_problem
-from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.learners.chemprop import Chemprop
 from benchmark.learners.gin import GIN
 from benchmark.train.device import CPU
@@ -112,43 +111,3 @@ def test_what_it_learns_orders_molecules_it_has_not_seen(learner, retrained):
     few = Examples(train.x[:200], train.y[:200], train.ids[:200], train.smiles[:200])
     (values,) = retrained(replace(problem, train=few), "erm", [1]).predict(test.inputs)
     assert np.corrcoef(values[:, 0], test.y)[0, 1] > 0.3
-
-
-LISTS = Lists(np.array([2, 0, 3, 1]), np.array([4, 0, 0, 0, 2, 1]))
-
-
-def test_picked_lists_are_in_the_order_asked_for():
-    picked = LISTS.at(np.array([2, 1, 0, 2]))
-    assert picked.counts.tolist() == [3, 0, 2, 3]
-    assert picked.values.tolist() == [0, 0, 2, 4, 0, 0, 0, 2]
-    assert picked.owners.tolist() == [0, 0, 0, 2, 2, 3, 3, 3]
-
-
-@pytest.mark.parametrize("lists", [LISTS, Lists(np.zeros(4, dtype=int), np.zeros(0, dtype=int))])
-def test_sums_of_rows_and_their_gradients_are_those_of_a_dense_matrix(lists):
-    ones = torch.zeros(4, 5)
-    ones.index_put_(tuple(map(torch.tensor, (lists.owners, lists.values))), torch.ones(len(lists.values)), True)
-    rows = torch.randn(5, 16, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    slope = torch.randn(4, 16, generator=torch.Generator().manual_seed(1))
-    sums = Sums(lists, 5, torch.device("cpu"))
-    ours = sums(rows)
-    ours.backward(slope)
-    torch.testing.assert_close(ours, ones @ rows)
-    torch.testing.assert_close(rows.grad, ones.T @ slope)
-
-
-def test_equal_items_have_one_colour_and_one_of_them_stands_for_all():
-    values, colours = distinct(np.array([[1.0, 2], [0, 3], [1, 2], [1, 3]]))
-    assert values[colours].tolist() == [[1, 2], [0, 3], [1, 2], [1, 3]]
-    assert len(values) == 3
-    some, number = merged(np.array([7, 2, 7, 9]))
-    assert number[0] == number[2]
-    assert sorted(number[[0, 1, 3]]) == [0, 1, 2]
-    np.testing.assert_array_equal(number[some], [0, 1, 2])
-
-
-def test_colours_are_refined_by_the_multiset_of_the_colours_that_are_seen():
-    sees = Lists(np.array([2, 2, 1, 3, 2]), np.array([0, 1, 1, 0, 0, 0, 0, 1, 0, 1]))
-    new = refined(np.array([5, 5, 5, 5, 6]), np.array([3, 4]), sees)
-    assert new[0] == new[1]
-    assert len(set(new)) == 4

@@ -10,10 +10,9 @@ from sklearn.model_selection import GroupKFold
 
 from benchmark.learners._estimator import tanimoto
 from benchmark.learners._ridge import Labels, Stretched
-from benchmark.measure.catalogue import MATCHED_CHURN
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
-from benchmark.types import PAPER, Predictions, Sample, Sampling
+from benchmark.types import PAPER, Sample, Sampling
 
 
 def rows_of(sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,14 +84,3 @@ def test_a_regression_without_any_signal_predicts_the_mean():
     model = Stretched(KernelRidge(alpha=1.0, kernel="precomputed")).fit(np.ones((10, 10)), y, np.arange(10))
     assert model.factor == 0
     np.testing.assert_array_equal(model.predict(np.ones((3, 10))), np.full(3, y.mean()))
-
-
-def test_two_halves_agree_on_the_order_more_than_with_support_vectors(retrained):
-    problem = synthetic("classification")
-    test, seeds = problem.evals["id"], tuple(range(1, 11))
-
-    def churn(method: str) -> float:
-        values = np.array(list(retrained(problem, method, seeds, "halves").predict(test.inputs)))
-        return MATCHED_CHURN.mean(Predictions.of(problem, "id", seeds, values, "halves"))
-
-    assert churn("kernel_ridge") < churn("svm")

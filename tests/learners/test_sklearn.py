@@ -1,4 +1,7 @@
-"""Any scikit-learn estimator by its import path: parsed, spelled, trained and refused like a method of the suite."""
+"""Any scikit-learn estimator by its import path: parsed, spelled and refused like a method of the suite.
+
+``test_baselines`` has what it predicts.
+"""
 
 import pickle
 import re
@@ -6,7 +9,6 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
@@ -29,25 +31,6 @@ KMEANS = "sklearn:sklearn.cluster.KMeans"
 VOTING = "sklearn:sklearn.ensemble.VotingClassifier"
 RIDGE = "sklearn:sklearn.linear_model.Ridge"
 SEEDS = [3, 1]
-
-
-@pytest.mark.parametrize(
-    ("text", "by_hand"),
-    [
-        (TREE + ":max_depth=4:criterion=entropy", lambda s: DecisionTreeClassifier(
-            max_depth=4, criterion="entropy", random_state=s)),
-        (LOGISTIC + ":C=10:fit_intercept=false", lambda s: LogisticRegression(C=10, fit_intercept=False)),
-    ],
-)  # fmt: skip
-def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(retrained, text, by_hand):
-    problem = synthetic("classification")
-    x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
-    runs = retrained(problem, text, SEEDS).predict(problem.evals["id"].inputs)
-    for seed, values in zip(SEEDS, runs, strict=True):
-        (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
-        state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
-        expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
-        np.testing.assert_allclose(values, expected, rtol=1e-10)
 
 
 def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so(retrained):

@@ -118,10 +118,3 @@ def test_a_gaussian_process_regresses_probabilities_as_it_does_labels_of_plus_an
     x = test.x.astype(np.float64)
     np.testing.assert_allclose(soft.predict(x)[:, 1:], numbers.predict(x), atol=1e-5)
     np.testing.assert_allclose(soft.predict(x).sum(axis=1), 0, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["svm", "linear", "gradient_boosting", "random_forest", "knn"])
-def test_rows_of_a_single_class_give_a_model_of_that_class(name):
-    sample, test = sample_and_test("classification")
-    one = replace(sample, y=np.ones_like(sample.y))
-    np.testing.assert_array_equal(make_method(name, "classification").fit(one).predict(test.inputs)[:, 1], 1)

@@ -15,20 +15,16 @@ from benchmark.train import bootstrap, generator
 from benchmark.train.networks import Perceptron
 from benchmark.types import TASKS, Problem, Task
 from tests.methods.test_coupled import problem_of
-from tests.plain import SEEDS, expected, perceptrons, predicted, sample_of, trained
+from tests.plain import SEEDS, by_loop, expected, fit_loss, perceptrons, predicted, sample_of, trained
 
 
 def moved(task: Task, outputs: Tensor, y: np.ndarray, targets: np.ndarray, share: float) -> Tensor:
     """What a loss changes if a share of it is on soft targets instead of labels."""
-    if task == "regression":
-        hard, soft = ((outputs[:, 0] - torch.tensor(t, dtype=torch.float32)).pow(2).mean() for t in (y, targets[:, 0]))
-    else:
-        hard = nn.functional.cross_entropy(outputs, torch.tensor(y))
-        soft = nn.functional.cross_entropy(outputs, torch.tensor(targets, dtype=torch.float32))
-    return share * (soft - hard)
+    soft = torch.tensor(targets[:, 0] if task == "regression" else targets, dtype=torch.float32)
+    return share * (fit_loss(task, outputs, soft) - fit_loss(task, outputs, torch.tensor(y)))
 
 
-def by_loop(problem: Problem, targets_of, share: float) -> list[np.ndarray]:
+def softened(problem: Problem, targets_of, share: float) -> list[np.ndarray]:
     """Predictions of one network per train seed that learns soft targets, by the plain loop."""
     found = []
     for seed in SEEDS:
@@ -55,7 +51,7 @@ def test_label_smoothing_spreads_a_share_of_each_label(task):
         known = one_hot(sample)
         return np.full_like(known, sample.y[sample.rows].mean() if task == "regression" else 1 / sample.n_outputs)
 
-    wanted = by_loop(problem, even, 0.3)
+    wanted = softened(problem, even, 0.3)
     np.testing.assert_allclose(predicted(problem, "label_smoothing:alpha=0.3"), wanted, atol=1e-4)
 
 
@@ -75,7 +71,7 @@ def test_a_share_of_each_label_is_that_of_the_nearest_molecules_other_than_itsel
 
     sample = sample_of(problem, 1)
     np.testing.assert_allclose(of_neighbours(sample, sample.x, 4, others=True), near(sample))
-    wanted = by_loop(problem, near, 0.5)
+    wanted = softened(problem, near, 0.5)
     np.testing.assert_allclose(predicted(problem, "knn_label_smoothing:alpha=0.5:k=4"), wanted, atol=1e-4)
 
 
@@ -100,13 +96,11 @@ def power_of_the_label(outputs: Tensor, y: Tensor) -> Tensor:
 )
 def test_the_loss_has_a_further_term(name, term):
     problem = problem_of("classification")
-    for value, seed in zip(predicted(problem, name), SEEDS, strict=True):
 
-        def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
-            return term(outputs[0][0], torch.tensor(problem.train.y[batches[0]]))
+    def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
+        return term(outputs[0][0], torch.tensor(problem.train.y[batches[0]]))
 
-        networks = trained(problem, seed, bootstrap(sample_of(problem, seed)), pull)
-        np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
+    np.testing.assert_allclose(predicted(problem, name), by_loop(problem, pull=pull), atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -133,7 +127,7 @@ def test_a_distilled_network_learns_the_predictions_of_its_teacher(task):
     problem = problem_of(task)
     bagging, svm = (make_method(name, task) for name in ("bagging:k=3", "svm"))
     for name, teacher in (("distilled_bagging:k=3", bagging), ("distilled_svm", svm)):
-        wanted = by_loop(problem, lambda sample, teacher=teacher: teacher.fit(sample).predict(sample.inputs), 1)
+        wanted = softened(problem, lambda sample, teacher=teacher: teacher.fit(sample).predict(sample.inputs), 1)
         np.testing.assert_allclose(predicted(problem, name), wanted, atol=1e-4)
 
 
@@ -189,26 +183,23 @@ def test_a_soup_has_the_mean_weights_of_networks_with_one_initialisation(task, s
 @pytest.mark.parametrize("task", TASKS)
 def test_each_of_two_networks_learns_what_the_other_finds_easy_and_the_first_is_deployed(task):
     problem = problem_of(task)
-    for value, seed in zip(predicted(problem, "co_teaching:forget=0.3"), SEEDS, strict=True):
 
-        def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
-            change = torch.zeros(())
-            for own, other in ((0, 1), (1, 0)):
-                y = problem.train.y[batches[own]]
-                p = outputs[other][own].detach()
-                if task == "regression":
-                    hard = (p[:, 0].numpy() - y) ** 2
-                else:
-                    hard = -p.log_softmax(-1).numpy()[np.arange(len(y)), y]
-                kept = np.sort(np.argsort(hard)[: int(0.7 * len(y))])
-                for sign, rows in ((1, kept), (-1, np.arange(len(y)))):
-                    mine, label = outputs[own][own][rows], torch.tensor(y[rows])
-                    loss = nn.functional.mse_loss(mine[:, 0], label) if task == "regression" else None
-                    change = change + sign * (nn.functional.cross_entropy(mine, label) if loss is None else loss)
-            return change
+    def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
+        change = torch.zeros(())
+        for own, other in ((0, 1), (1, 0)):
+            y = problem.train.y[batches[own]]
+            p = outputs[other][own].detach()
+            if task == "regression":
+                hard = (p[:, 0].numpy() - y) ** 2
+            else:
+                hard = -p.log_softmax(-1).numpy()[np.arange(len(y)), y]
+            kept = np.sort(np.argsort(hard)[: int(0.7 * len(y))])
+            for sign, rows in ((1, kept), (-1, np.arange(len(y)))):
+                change = change + sign * fit_loss(task, outputs[own][own][rows], torch.tensor(y[rows]))
+        return change
 
-        networks = trained(problem, seed, np.tile(sample_of(problem, seed).rows, (2, 1)), pull)
-        np.testing.assert_allclose(value, expected(problem, networks[:1]), atol=1e-4)
+    wanted = by_loop(problem, lambda sample: np.tile(sample.rows, (2, 1)), pull, deployed=slice(1))
+    np.testing.assert_allclose(predicted(problem, "co_teaching:forget=0.3"), wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from benchmark.data.spec import load_spec
 from benchmark.registry import make_method, title
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import PAPER, Predictions, Sampling, Task
@@ -27,21 +28,25 @@ def retrained(
 
 
 def cell(text: str, dataset: str, split: int, wrong: int, moved: int) -> Cell:
-    """Two retrainings on 100 examples of class 0, each wrong on ``wrong`` of them, of which the second has ``moved``
-    elsewhere: the accuracy is 100 − wrong %, the churn 2 · moved %.
+    """Two retrainings on 100 examples of class 0, or of the value 0, each wrong by one on ``wrong`` of them, of which
+    the second has ``moved`` elsewhere: the accuracy is 100 − wrong %, the MAE wrong %, the churn 2 · moved %.
     """
-    said = np.zeros((2, EXAMPLES))
+    said = np.zeros((2, EXAMPLES, 1))
     said[0, :wrong] = said[1, moved : moved + wrong] = 1
-    return retrained(np.stack([1 - said, said], axis=-1), text, dataset, split)
+    regression = load_spec(dataset).task == "regression"
+    return retrained(said if regression else np.dstack([1 - said, said]), text, dataset, split)
 
 
 class Told:
-    """``said`` gives, by dataset and method, how many are wrong and how many of these moved."""
+    """``said`` gives, by dataset and method, how many are wrong and how many of these moved; ``asked`` are the methods
+    whose cells were asked for."""
 
     def __init__(self, said: Callable[[str, str], tuple[int, int]], records: Mapping[str, Mapping[str, object]] = {}):
         self.said, self.records = said, records
+        self.asked: list[str] = []
 
     def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], *_: object):
+        self.asked += methods
         return {(d, m): [cell(m, d, split, *self.said(d, m)) for split in splits] for d in datasets for m in methods}
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: object, *given) -> Mapping[str, object]:

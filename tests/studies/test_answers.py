@@ -11,7 +11,7 @@ from benchmark.studies.distillation import Distillation
 from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
-from benchmark.study.text import mean, points
+from benchmark.study.text import mean
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
@@ -210,7 +210,3 @@ def test_flips_and_the_top_ten_are_counted_by_loops(grid: list[Cell]) -> None:
         f"Bagging K=5, {c:.2f} with Twin-bootstrap λ=300."
     )
     assert mean("churn", [grid[1]]) == pytest.approx(bag.mean())
-
-
-def test_differences_have_a_sign_and_a_true_minus() -> None:
-    assert (points(-0.0312), points(0.01)) == ("−3.1 pp", "+1.0 pp")

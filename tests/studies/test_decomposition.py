@@ -50,13 +50,7 @@ def test_no_flips_at_all_have_no_shares(told) -> None:
 
 
 def test_what_is_held_fixed_is_drawn_by_no_train_seed(told) -> None:
-    asked = []
-
-    class Asked(told):
-        def cells(self, methods, *rest):
-            asked.extend(methods)
-            return super().cells(methods, *rest)
-
-    Decomposition(seeds="2", levels=2).report(Asked(said))
-    assert len(asked) == len(set(asked)) == 1 + 6 * 2
-    assert {word.partition("=")[2] for text in asked for word in text.split(":")[1:]} == {"1001", "1002"}
+    context = told(said)
+    Decomposition(seeds="2", levels=2).report(context)
+    assert len(context.asked) == len(set(context.asked)) == 1 + 6 * 2
+    assert {word.partition("=")[2] for text in context.asked for word in text.split(":")[1:]} == {"1001", "1002"}

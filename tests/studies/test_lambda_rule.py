@@ -1,19 +1,13 @@
 """The rule that selects λ, against cases worked out by hand."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
 import pytest
 
-from benchmark.data.spec import load_spec
-from benchmark.store.cell import Cell, Grid
+from benchmark.store.cell import Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.study.context import Missing, arrange
 from benchmark.study.selection import largest, loss, select
-from benchmark.types import PAPER, Sampling
 
-from .conftest import retrained
+from .conftest import Told, cell
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
     "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),
@@ -36,33 +30,23 @@ def test_a_loss_at_the_tolerance_is_admitted_however_it_is_rounded() -> None:
         assert select({3: 1 - right / 500}, erm=1 - (right + 11) / 500, tolerance=0.02) is None
 
 
-@dataclass
-class Made:
-    """A context of made-up cells: ``right`` of 100 examples by method and split; it remembers what it was asked for."""
-
-    right: Mapping[tuple[str, int], int]
-    asked: list[str] = field(default_factory=list)
-
-    def cells(
-        self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], _: object, sampling=PAPER
-    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        self.asked += methods
-        return {(d, m): [self.made(m, d, split, sampling) for split in splits] for d in datasets for m in methods}
-
-    def made(self, text: str, dataset: str = "bace", split: int = 99, sampling: Sampling = PAPER) -> Cell:
-        wrong = np.tile(np.arange(100)[:, None] >= self.right[text, split], (2, 1, 1)).astype(float)
-        regression = load_spec(dataset).task == "regression"
-        return retrained(wrong if regression else np.dstack([1 - wrong, wrong]), text, dataset, split, sampling)
-
-
-def sweep(erm: int, *right: int, split: int = 99) -> dict[tuple[str, int], int]:
+def sweep(erm: int, *right: int) -> Told:
+    """A context in which so many of 100 examples are right by ERM and bagging, and by twins of rising λ."""
     lambdas = (1, 3, 10, 30, 100, 300)[: len(right)]
-    twins = {(f"twin:lam={lam}", split): n for lam, n in zip(lambdas, right, strict=True)}
-    return {("erm", split): erm, ("bagging", split): erm, **twins}
+    twins = {f"twin:lam={lam}": n for lam, n in zip(lambdas, right, strict=True)}
+    return Told(lambda dataset, method: (100 - {"erm": erm, "bagging": erm, **twins}[method], 0))
+
+
+class BySplit(Told):
+    """``said`` is the context of each split."""
+
+    def cells(self, methods, datasets, splits, *_):
+        each = [self.said[split].cells(methods, datasets, [split]) for split in splits]
+        return {key: [cell for of_split in each for cell in of_split[key]] for key in each[0]}
 
 
 def test_the_study_applies_the_rule_to_each_split_and_to_each_tolerance() -> None:
-    context = Made(sweep(80, 80, 80, 80, 79, 78, 70) | sweep(80, 80, 80, 50, 81, 78, 78, split=7))
+    context = BySplit({99: sweep(80, 80, 80, 80, 79, 78, 70), 7: sweep(80, 80, 80, 50, 81, 78, 78)})
     report = LambdaRule(canonical_seed="99,7", seeds="2").report(context)
     assert [line.partition("split ")[2] for line in report.answer] == [
         "99, the rule selects λ = 100: churn 0.0 %, accuracy 78.0 %. ERM: churn 0.0 %, accuracy 80.0 %.",
@@ -81,38 +65,36 @@ def test_the_study_applies_the_rule_to_each_split_and_to_each_tolerance() -> Non
 
 
 def test_the_rule_is_applied_to_the_cells_of_a_sampling_which_the_report_names() -> None:
-    of = sweep(80, 80, 80, 80, 79, 78, 70)
-    paper, nested = (LambdaRule(seeds="2", sampling=s).report(Made(of)) for s in ("paper", "nested"))
+    context = sweep(80, 80, 80, 80, 79, 78, 70)
+    paper, nested = (LambdaRule(seeds="2", sampling=s).report(context) for s in ("paper", "nested"))
     assert paper.answer == nested.answer
     assert "sampling" not in paper.sheets[0].caption
     assert "sampling nested" in nested.sheets[0].caption
     with pytest.raises(Missing):  # a cell of another sampling is not one of this
-        arrange([Made(of).made("erm")], Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
+        arrange([cell("erm", "bace", 99, 20, 0)], Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
 
 
 def test_the_rule_says_so_where_it_admits_none() -> None:
-    report = LambdaRule(seeds="2").report(Made(sweep(80, 70, 70, 70, 70, 70, 70)))
+    report = LambdaRule(seeds="2").report(sweep(80, 70, 70, 70, 70, 70, 70))
     assert report.answer == ["On BACE, split 99, the rule selects no λ. ERM: churn 0.0 %, accuracy 80.0 %."]
 
 
 def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
-    context = Made(sweep(90, 90, 86))
-    report = LambdaRule(dataset="esol", seeds="2").report(context)
+    report = LambdaRule(dataset="esol", seeds="2").report(sweep(90, 90, 86))
     assert report.answer == [
         "On ESOL, split 99, the rule selects λ = 3: churn 0.000, MAE 0.140. ERM: churn 0.000, MAE 0.100."
     ]
-    report = LambdaRule(dataset="esol", seeds="2").report(Made(sweep(90, 90, 85)))
+    report = LambdaRule(dataset="esol", seeds="2").report(sweep(90, 90, 85))
     assert report.answer == [
         "On ESOL, split 99, the rule selects λ = 1: churn 0.000, MAE 0.100. ERM: churn 0.000, MAE 0.100."
     ]
-    assert loss([context.made("erm", "esol")]) == pytest.approx(0.10)
+    assert loss([cell("erm", "esol", 99, 10, 0)]) == pytest.approx(0.10)
 
 
 def test_lambda_is_lowered_until_it_is_admitted_and_smaller_ones_are_not_asked_for() -> None:
-    context = Made(sweep(80, 80, 80, 80, 79, 70, 60))
-    erm = [context.made("erm")]
+    context, erm = sweep(80, 80, 80, 80, 79, 70, 60), [cell("erm", "bace", 99, 20, 0)]
     found = largest(LambdaRule(seeds="2"), context, "twin:lam={lam:g}", erm)
     assert found is not None
     assert (found[0], found[1][0].title) == (30, "Twin-bootstrap λ=30")
     assert context.asked == ["twin:lam=300", "twin:lam=100", "twin:lam=30"]
-    assert largest(LambdaRule(seeds="2"), Made(sweep(80, 1, 1, 1, 1, 1, 1)), "twin:lam={lam:g}", erm) is None
+    assert largest(LambdaRule(seeds="2"), sweep(80, 1, 1, 1, 1, 1, 1), "twin:lam={lam:g}", erm) is None

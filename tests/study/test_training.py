@@ -321,17 +321,6 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         file.write_bytes(whole)
 
 
-def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran: Ran) -> None:
-    found = ran.results
-    reports = [record for record in found.records if record.key == REPORT]
-    broken = type(reports[0])(reports[0].study, REPORT, "c", {})
-    unknown = type(reports[0])("no-such-study", REPORT, "c", {"settings": {}})
-    old = type(reports[0])("triage", REPORT, "c", {"settings": {"forgotten": "1"}})
-    shown, troubles = studies.rendered(Results(found.datasets, records=(broken, unknown, old)))
-    assert shown == []
-    assert len(troubles) == 3
-
-
 # Mistakes
 
 
@@ -453,5 +442,5 @@ def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) ->
     ]
     pool = load_problem(TINY, 99).without_tests()
     items = [(make_method("twin", pool.task), pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
-    again = LocalTrainer("", 2, print).map(search, items)
+    again = LocalTrainer("", 2).map(search, items)
     assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]

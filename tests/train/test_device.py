@@ -12,15 +12,13 @@ import torch
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.run.runner import plan
-from benchmark.train import bootstrap, sample_for
+from benchmark.train import sample_for
 from benchmark.train.device import CPU, CUDA, device
 from benchmark.train.loop import sharing
-from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Recipe
 from tests.plain import needs_gpu
 
@@ -45,18 +43,6 @@ def predicted(problem: Problem, where: str = CPU, methods: Sequence[str] = METHO
             models = [make_method(text, problem.task).fit(sample) for text in methods]
             values.append([model.predict(problem.evals["id"].inputs) for model in models])
     return np.stack(values, axis=1)
-
-
-def test_the_modules_that_a_gpu_trains_are_the_fast_networks(molecules: Problem) -> None:
-    sample, _ = sample_for(molecules, PAPER, 1)
-    rows = bootstrap(sample, 2)
-    begin = [Perceptron((1, m), sample.x.shape[1], molecules.recipe.hidden, 2) for m in range(2)]
-    fast = MLP().train(sample, rows).each(sample.inputs)
-    modules = MLP().train(sample, rows, start=begin, adapt=lambda module: module).each(sample.inputs)
-    differences = np.abs(fast - modules)
-    assert differences.max() > 0, "another way to compute them"
-    assert np.median(differences) < TOLERANCE
-    assert differences.max() < LARGEST
 
 
 @needs_gpu

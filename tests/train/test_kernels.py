@@ -1,4 +1,4 @@
-"""Sums of any number of rows, and steps without gradient that are taken at once; ``test_perceptrons`` has the rest."""
+"""Steps without gradient that are taken at once; ``test_perceptrons`` has the rest."""
 
 import numpy as np
 import pytest
@@ -25,13 +25,6 @@ def inputs() -> csr_matrix:
 
 def randn(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
-
-
-@pytest.mark.parametrize("count", range(12))
-def test_any_number_of_rows_is_summed(count: int) -> None:
-    weight, out = randn(12, HIDDEN), np.empty((1, HIDDEN), np.float32)
-    kernels.sum_rows(weight, np.array([0, count]), np.arange(count, dtype=np.int32), np.array([0]), out)
-    np.testing.assert_allclose(out[0], weight[:count].sum(0), atol=1e-5)
 
 
 def in_pytorch(weight: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:

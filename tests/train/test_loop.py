@@ -43,7 +43,6 @@ def molecules() -> Problem:
         ("erm", bootstrap, 0),
         ("bagging:k=3", lambda sample: bootstrap(sample, 3), 0),
         ("twin:lam=3", lambda sample: bootstrap(sample, 2), 3),
-        ("twin:lam=300", lambda sample: bootstrap(sample, 2), 300),
         ("twin_shared:lam=7", lambda sample: bootstrap(sample).repeat(2, axis=0), 7),
         ("twin_overlap:lam=7:share=0.4", lambda sample: overlapping(sample, 0.4), 7),
         ("codistillation:lam=7", lambda sample: shards(sample, sample.rows), 7),
@@ -52,9 +51,7 @@ def molecules() -> Problem:
 def test_networks_predict_what_a_plain_pytorch_loop_does(task, method, rows_of, lam):
     problem = problem_of(task)
     pull = (lambda outputs, _: lam * plain.between_twins(task, outputs)) if lam else None
-    for values, seed in zip(predicted(problem, method), SEEDS, strict=True):
-        networks = plain.trained(problem, seed, rows_of(sample_of(problem, seed)), pull)
-        np.testing.assert_allclose(values, plain.expected(problem, networks), atol=1e-4)
+    np.testing.assert_allclose(predicted(problem, method), plain.by_loop(problem, rows_of, pull), atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -87,18 +84,12 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
 @pytest.mark.parametrize(
     ("special", "general", "tolerance"),
     [
-        ("twin:lam=0", "bagging:k=2", 1e-5),
         ("twin:lam=0:members=3", "bagging:k=3", 1e-5),
-        ("bagging:k=1", "erm", 0),
-        ("deep_ensemble:k=1", "erm", 0),
         ("swa:start=0.75", "erm", 0),  # the last of four epochs
         ("swa:start=0.99", "erm", 0),  # averages no epoch: the final weights are kept
         ("mc_dropout:p=0:passes=1", "erm", 0),
         ("mc_dropout:p=0:passes=3", "erm", 1e-6),
-        ("anchor:lam=0", "erm", 1e-5),
-        ("gradnorm:ratio=0", "bagging:k=2", 1e-5),
         ("twin_shared:lam=0", "deep_ensemble:k=2", 1e-5),
-        ("twin_overlap:lam=3:share=1", "twin_shared:lam=3", 0),
         ("swa_gaussian:start=0.9", "swa:start=0.75", 1e-5),  # the weights of one epoch do not vary
     ],
 )

@@ -87,12 +87,6 @@ def test_a_retraining_is_the_same_to_the_bit_alone_and_with_others_in_any_order(
     assert len({run.tobytes() for run in many}) == 3
 
 
-def test_five_methods_of_the_same_networks_train_nine(trained):
-    problem = problem_of()
-    predicted(problem, SHARING, sample_of(problem))
-    assert sum(trained) == 5 + 4  # bagging's five and the deep ensemble's other four
-
-
 def test_only_what_is_missing_is_trained(trained):
     sample = sample_of(problem_of())
     with sharing():
