@@ -30,19 +30,7 @@ from benchmark.store.cell import Grid
 from benchmark.train import sample_for
 
 SMALL = "b3db_measured@epochs=2@train=200"
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
-
-
-@pytest.fixture(autouse=True)
-def store(database, tmp_path, monkeypatch):
-    """One store for all tests, each with a cell of its own."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    monkeypatch.chdir(Path(database.removeprefix("sqlite:///")).parent)  # artifacts go to ./mlruns
+pytestmark = pytest.mark.usefixtures("own_store")
 
 
 def planned(method, dataset=SMALL, seeds=(1, 2, 3), sampling="paper"):

@@ -27,19 +27,6 @@ from leaderboard.read.stored import read
 from .conftest import planned, trained
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
-
-
-@pytest.fixture
-def store(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tracking.Store:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
-    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    return tracking.Store()
-
-
 def cell(text: str, *seeds: int) -> Cell:
     return trained(planned(text, *seeds))[0]
 
@@ -319,8 +306,7 @@ def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(recorded: tu
 def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]:
     """A cell in the store as version 0.1.0 recorded it, with the ids of its run and of the nested ones."""
     one, client = cell("random_forest:trees=2", 3, 4), store.client
-    experiment = client.create_experiment(f"churn/of 0.1.0 {tmp_path.name}", tags={"churn.dataset": one.key.dataset})
-    head = encode(one)
+    experiment, head = store._experiment(one), encode(one)
     tags = {"churn.kind": "cell", "churn.cell": one.key.digest, "churn.title": one.title}
     tags |= {f"churn.{name}": json.dumps(head[name]) for name in ("key", "facts")}
     run = client.create_run(experiment, tags=tags).info.run_id
@@ -356,16 +342,6 @@ def test_a_cell_recorded_by_version_010_is_read_and_checked(store, of_010):
     store.client.delete_run(nested[1])
     assert list(store.cells({one.key.digest})) == []
     assert "'4' is missing" in store.unreadable[-1]
-    store.client.delete_run(run)
-
-
-def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
-    one = cell("bagging:k=3")
-    path = outbox.save(one)
-    outcome = fill([planned("bagging:k=3")])
-    assert (len(outcome.trained), outcome.skipped) == (0, 1)
-    assert not path.exists()
-    assert store.statuses()[one.key.digest] == "FINISHED"
 
 
 def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_no_other(store: tracking.Store) -> None:
@@ -385,10 +361,9 @@ def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_n
     assert store.statuses()[refused.key.digest] == "KILLED"
 
 
-def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(store, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(own_store):
     fill([planned("knn:k=1")])
-    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
+    with closing(sqlite3.connect(own_store / "mlflow.db")) as database:
         counted = {name for (name,) in database.execute("SELECT tbl FROM sqlite_stat1")}
     assert {"runs", "latest_metrics", "tags"} <= counted
 
