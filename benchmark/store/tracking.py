@@ -5,7 +5,7 @@ import logging
 import os
 import textwrap
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -23,7 +23,6 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from mlflow.store.entities import PagedList
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
@@ -31,15 +30,13 @@ from benchmark.store import describe, earlier, folder, note
 from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import deferred
-from benchmark.store.opening import file_of, prepare, refused, translated_errors, uri
+from benchmark.store.opening import all_pages, file_of, prepare, refused, translated_errors, uri
 from benchmark.types import REFERENCE
 
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
-PAGE = 1000
-"""Experiments or runs of one page of an answer."""
 GONE = "GONE"
 """Status of a finished run whose cell is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
@@ -291,7 +288,7 @@ class Store:
     def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
         """Return the runs of a kind that meet a further condition, of all datasets or of those with these names."""
         search = partial(self.client.search_experiments, filter_string="name LIKE 'churn/%'")
-        names = {e.experiment_id: e.name.split("/")[1] for e in _found(search)}
+        names = {e.experiment_id: e.name.split("/")[1] for e in all_pages(search)}
         ours = [e for e, name in names.items() if not datasets or name in datasets]
         query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'", further]))
         return self._search(ours, query) if ours else []
@@ -303,7 +300,7 @@ class Store:
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
         """Return the runs that meet a condition, newest first."""
-        runs: list[Run] = _found(partial(self.client.search_runs, experiments, query))
+        runs: list[Run] = all_pages(partial(self.client.search_runs, experiments, query))
         return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
 
     def _create(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
@@ -396,14 +393,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     return " ".join(str(error).split())[:500]
-
-
-def _found(search: Callable[..., PagedList[Any]]) -> list[Any]:
-    """Return what a search of MLflow finds, on all pages of its answer."""
-    found = [*(page := search(max_results=PAGE))]
-    while page.token:
-        found += (page := search(max_results=PAGE, page_token=page.token))
-    return found
 
 
 def _now() -> int:

@@ -379,7 +379,7 @@ def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatc
         store.log(cell)
         store.client.create_experiment(f"churn/{cell.key.digest}")
     every = {cell.key.digest for cell in store.cells()}
-    monkeypatch.setattr(tracking, "PAGE", 1)
+    monkeypatch.setattr(opening, "PAGE", 1)
     assert {cell.key.digest for cell in store.cells()} == every
     assert len(every) >= 3
 
