@@ -24,6 +24,7 @@ from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID as PARENT
 from pydantic_core import from_json
 
 from benchmark.store import describe, earlier, folder, note
@@ -157,7 +158,7 @@ class Store:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
         for i, seed in enumerate(cell.key.seeds):  # in as few transactions as MLflow allows
-            tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
+            tags = {PARENT: parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
             tags["churn.train_seed"] = str(seed)
             run = self._create(experiment, tags, f"train seed {seed}").info.run_id
             self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
@@ -168,13 +169,12 @@ class Store:
         """Remove all runs of a cell but the newest finished one and return it; None if no finished one is left."""
         while True:
             runs = self._find(experiment, cell.key.digest)
-            attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
-            finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
-            if not finished:
+            attempts = [run for run in runs if PARENT not in run.data.tags]
+            best = next((run for run in attempts if run.info.status == "FINISHED"), None)
+            if best is None:
                 return None
-            best = finished[0]
-            for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
-                if run.data.tags.get("mlflow.parentRunId", run.info.run_id) != best.info.run_id:
+            for run in [*attempts, *runs]:  # parents first, so that none is read without its nested runs
+                if run.data.tags.get(PARENT, run.info.run_id) != best.info.run_id:
                     self.client.delete_run(run.info.run_id)
             if self.client.get_run(best.info.run_id).info.lifecycle_stage == "active":
                 return best  # otherwise another driver has removed it for a newer one, which may be gone by now
@@ -192,7 +192,7 @@ class Store:
             self.client.set_terminated(run, "FAILED")
             good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # finished results are kept
             for old in older:
-                if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
+                if not {old.info.run_id, old.data.tags.get(PARENT)} & good:
                     self.client.delete_run(old.info.run_id)
             return run
 
@@ -293,10 +293,9 @@ class Store:
         query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'", further]))
         return self._search(ours, query) if ours else []
 
-    def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
-        """Return the runs of a cell, including nested ones, or those of one kind."""
-        query = f"tags.`churn.cell` = '{digest}'"
-        return self._search([experiment], f"{query} AND tags.`churn.kind` = '{kind}'" if kind else query)
+    def _find(self, experiment: str, digest: str) -> list[Run]:
+        """Return the runs of a cell, including nested ones."""
+        return self._search([experiment], f"tags.`churn.cell` = '{digest}'")
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
         """Return the runs that meet a condition, newest first."""
@@ -376,7 +375,7 @@ class Store:
     def _read(self, run: Run) -> Cell:
         """Return the cell of a run. Raises MlflowException, OSError, KeyError or ValueError if it cannot be read."""
         if earlier.KEY in run.data.tags:
-            query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
+            query = f"tags.`{PARENT}` = '{run.info.run_id}'"
             cell = earlier.read(run, self._search([run.info.experiment_id], query))
         else:
             with local_folder(f"{run.info.artifact_uri}/{folder.CELL}") as files:
