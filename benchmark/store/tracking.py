@@ -56,14 +56,15 @@ class Store:
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
-    def statuses(self, wanted: Container[str] = (), datasets: Collection[str] = ()) -> dict[str, str]:
+    def statuses(self, keys: Iterable[CellKey] = ()) -> dict[str, str]:
         """Return the status of each cell by digest: FINISHED, or otherwise that of its newest run.
 
-        ``datasets`` restricts them to those of datasets with these names. Reads no predictions, but looks whether the
-        files of the ``wanted`` ones are there: see ``GONE``.
+        ``keys`` restricts them to cells on the same datasets. Reads no predictions, but looks whether the files of the
+        cells with these keys are there: see ``GONE``.
         """
+        wanted = {key.digest: key.dataset for key in keys}
         with translated_errors(self.uri):
-            oldest_first = reversed(self._runs("cell", "", datasets))
+            oldest_first = reversed(self._runs("cell", "", {*wanted.values()}))
             runs = sorted(oldest_first, key=lambda run: run.info.status == "FINISHED")
             known = {run.data.tags.get("churn.cell", ""): run for run in runs}
             looked_at = {

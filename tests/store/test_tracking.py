@@ -335,7 +335,7 @@ def test_a_cell_recorded_by_version_010_is_read_and_checked(store, of_010):
     for test, p in one.predictions.items():
         np.testing.assert_array_equal(back.predictions[test].values, p.values)
         np.testing.assert_array_equal(back.predictions[test].ids, p.ids)
-    assert store.statuses({one.key.digest})[one.key.digest] == "FINISHED"
+    assert store.statuses([one.key])[one.key.digest] == "FINISHED"
     store.client.set_tag(nested[1], "churn.sha256", json.dumps({"predictions/id.parquet": "0" * 64}))
     assert list(store.cells({one.key.digest})) == []
     assert "id.parquet was changed after it was written" in store.unreadable[-1]
