@@ -297,31 +297,25 @@ def fill_up(disk: Path) -> None:
 SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
-@pytest.mark.long
-def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(here, small_disk, monkeypatch, capsys):
-    monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
-    fill_up(small_disk)
-    status, output = run(capsys, *SMALL)
-    assert status == 2
-    assert f"finished predictions are kept in {small_disk}, which cannot be written to: [Errno 28]" in output
-    assert "free some space there" in output
-
-    (small_disk / "ballast").unlink()
-    rerun(capsys, *SMALL)
-    assert_each_once_and_whole({"ERM": 2})
-
-
-def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of_a_cell(
-    here, small_disk, monkeypatch, capsys
-) -> None:
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [(False, "cannot be written to: [Errno 28]"), (True, "finished predictions cannot be saved")],
+    ids=["before training", "while training"],
+)
+def test_a_disk_under_the_outbox_that_is_full_stops_the_run_and_leaves_no_half_of_a_cell(
+    here, small_disk, monkeypatch, capsys, training, message
+):
     monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
     save = outbox.save
     with monkeypatch.context() as others:
-        others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
+        if training:
+            others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
+        else:
+            fill_up(small_disk)
         status, output = run(capsys, *SMALL)
     assert status == 2, output
-    assert "finished predictions cannot be saved" in output
-    assert "run the same command again" in output
+    assert message in output
+    assert "free some space there" in output
     assert [path.name for path in small_disk.iterdir() if path.name != ".lock"] == ["ballast"]
 
     (small_disk / "ballast").unlink()

@@ -5,7 +5,7 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -368,12 +368,6 @@ def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(own_store):
     assert {"runs", "latest_metrics", "tags"} <= counted
 
 
-@pytest.fixture
-def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    return mlflow_server(f"sqlite:///{tmp_path}/server.db")
-
-
 def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatch):
     for cell in trained(planned("erm"), planned("svm"), planned("knn")):
         store.log(cell)
@@ -385,7 +379,8 @@ def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatc
 
 
 @pytest.mark.long
-def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(server, capfd):
+def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(own_store, mlflow_server, capfd):
+    server = mlflow_server(f"sqlite:///{own_store}/server.db")
     plans = [planned("erm"), planned("swa")]
     lines: list[str] = []
 
