@@ -101,7 +101,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def save(path: Path, content: bytes) -> None:
-    """Write a file of the user's whole or not at all. Raises UserError if it cannot be written."""
+    """Write a file whole or not at all. Raises UserError if it cannot be written."""
     hidden = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         hidden.write_bytes(content)
@@ -134,14 +134,9 @@ def read(path: Path) -> bytes | None:
 
 def write(path: Path, content: bytes) -> None:
     """Store ``content`` atomically behind its sha256. A cache that cannot be written to is ignored."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with suppress(OSError, UserError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(_digest(path, content) + content)
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
+        save(path, _digest(path, content) + content)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray] | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmark.errors import UserError
-from benchmark.types import Sampling
+from benchmark.types import Sampling, partner
 
 DEFAULT_SEEDS: Mapping[Sampling, str] = {"paper": "10", "nested": "10", "halves": "20", "update": "10"}
 """Train seeds of a result on the leaderboard. Ten halvings cost as much as ten retrainings on the whole."""
@@ -59,7 +59,7 @@ def parse_splits(text: str) -> list[int]:
 
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:
     """Raise UserError if ``sampling`` is ``halves`` and a train seed lacks the other half of its halving."""
-    alone = [seed for seed in seeds if (seed + 1 if seed % 2 else seed - 1) not in seeds]
+    alone = [seed for seed in seeds if partner(seed) not in seeds]
     if sampling == "halves" and alone:
         raise UserError(
             "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "

@@ -190,6 +190,14 @@ def write_method(tmp_path, monkeypatch, own_registry) -> Callable[[str, str, str
 
 
 @pytest.fixture
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, in which the tracking store and the outbox are."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def small_table(tmp_path: Path) -> str:
     """Path of the TOML of 90 small molecules, of which even slow features are computed at once."""
     from benchmark.data.author import write_dataset

@@ -21,7 +21,6 @@ from benchmark.types import PAPER, Examples, Inputs, Problem
 
 SMALL = "mlp:hidden=16:lr=0.03:epochs=8"
 ESTIMATORS = [
-    MethodClassifier("twin:lam=30", learner=SMALL),
     MethodClassifier("knn"),
     MethodRegressor("bagging:k=2", learner=SMALL),
 ]

@@ -1,12 +1,11 @@
 """The structure: imports run one way, packages are small, and readers do not import trainers."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -46,47 +45,17 @@ def trees() -> Mapping[str, ast.Module]:
     return {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in FILES.items()}
 
 
-def provider(tree: ast.Module) -> ast.FunctionDef | None:
-    """Return the ``__getattr__`` of a module, which provides names that are imported on demand."""
-    return next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"), None)
-
-
-def on_demand(module: str) -> str:
-    """Return the name of the node of the graph for what ``__getattr__`` of a module imports."""
-    return f"{module}:__getattr__"
-
-
-def bound(tree: ast.Module) -> set[str]:
-    """Return the names that a module binds as it is imported."""
-    targets = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    named = (
-        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    )
-    return targets | {*named} | {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-
-
-def as_a_whole(module: str) -> Iterator[str]:
-    """Yield a module that is imported without naming what is used of it."""
-    yield module
-    if module in trees() and provider(trees()[module]):
-        yield on_demand(module)
-
-
 def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield every module that some code imports by a statement, including late imports."""
     for node in nodes:
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from as_a_whole(alias.name)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.module, "imports are absolute"
             assert node.level == 0, "imports are absolute"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in FILES else node.module
-                tree = trees().get(node.module)
-                if tree and full not in FILES and provider(tree) and alias.name not in bound(tree):
-                    yield on_demand(node.module)
 
 
 def looked_up(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -102,35 +71,19 @@ def looked_up(nodes: Iterable[ast.AST]) -> Iterator[str]:
             continue
         match node.args[0]:
             case ast.Constant(value=str(name)):
-                yield from as_a_whole(name)
+                yield name
             case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
                 yield from (name for name in FILES if name.startswith(start))
 
 
-def arrows() -> Iterator[tuple[str, set[str], set[str]]]:
-    """Yield each module with those that it imports by statements, and those that it looks up by name.
-
-    What a module's ``__getattr__`` imports counts for a node of its own: with the names that it provides, modules that
-    the module mentions as text are imported.
-    """
-    for module, tree in trees().items():
-        lazy = provider(tree)
-        inside = {*ast.walk(lazy)} if lazy else set()
-        nodes = [node for node in ast.walk(tree) if node not in inside]
-        yield module, {*imported(nodes)} - {module}, {*looked_up(nodes)} - {module}
-        if lazy:
-            texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & FILES.keys()
-            yield on_demand(module), {*imported(inside)} | texts, {*looked_up(inside)}
-
-
 @cache
 def by_statement() -> Mapping[str, set[str]]:
-    return {module: stated for module, stated, _ in arrows()}
+    return {module: {*imported(ast.walk(tree))} - {module} for module, tree in trees().items()}
 
 
 @cache
 def by_name() -> Mapping[str, set[str]]:
-    return {module: named for module, _, named in arrows()}
+    return {module: {*looked_up(ast.walk(tree))} - {module} for module, tree in trees().items()}
 
 
 @cache
@@ -139,7 +92,7 @@ def all_arrows() -> Mapping[str, set[str]]:
 
 
 def top(module: str) -> str:
-    return re.split(r"[.:]", module)[0]
+    return module.partition(".")[0]
 
 
 def test_imports_run_from_methods_and_leaderboard_to_the_benchmark():
@@ -158,16 +111,21 @@ def test_remedies_are_looked_up_by_name_and_know_nothing_of_what_finds_them():
         if top(module) == "methods":
             rooms = {name.split(".")[1] for name in all_arrows()[module] if name.startswith("benchmark.")}
             assert rooms <= {"errors", "types", "pipeline", "train", "learners"}, module
+            names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(trees()[module])}
+            assert "__path__" not in names, f"{module} changes where its modules are found"
 
 
-def test_no_module_of_methods_changes_where_or_what_it_imports():
+def test_names_that_a_package_provides_on_demand_are_for_its_users_alone():
+    """What ``__getattr__`` imports is not followed: a circle through a name that it provides would not be seen."""
+    functions = {module: {getattr(node, "name", "") for node in tree.body} for module, tree in trees().items()}
+    assert {module for module, named in functions.items() if "__getattr__" in named} == {"benchmark", "leaderboard"}
     for module, tree in trees().items():
-        if top(module) == "methods":
-            named = {
-                node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in ast.walk(tree)
-            }
-            assert "__path__" not in named, module
-            assert provider(tree) is None, module
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert not {alias.name for alias in node.names} & {"benchmark", "leaderboard"}, module
+            elif isinstance(node, ast.ImportFrom) and node.module in ("benchmark", "leaderboard"):
+                names = {alias.name for alias in node.names if f"{node.module}.{alias.name}" not in FILES}
+                assert names <= {"__version__"}, module
 
 
 @pytest.mark.parametrize("package", FLOORS)
@@ -186,22 +144,6 @@ def test_a_room_imports_only_from_those_before_it(package):
 
 def test_no_modules_import_each_other():
     TopologicalSorter({module: names & {*all_arrows()} for module, names in all_arrows().items()}).prepare()
-
-
-def test_the_circle_of_a_registry_and_names_that_methods_provide_would_be_seen(monkeypatch):
-    """The package of methods once provided estimators, which asked the registry for methods."""
-    package = "def __getattr__(name):\n    from methods import _sklearn_api\n    return getattr(_sklearn_api, name)"
-    api = "def fit():\n    from benchmark.registry import make_method"
-    sources = {"methods": package, "methods._sklearn_api": api}
-    parsed = {**trees(), **{name: ast.parse(text) for name, text in sources.items()}}
-    monkeypatch.setattr(sys.modules[__name__], "trees", lambda: parsed)
-    monkeypatch.setattr(sys.modules[__name__], "FILES", FILES | dict.fromkeys(sources, CHECKOUT))
-    graph = {module: (stated | named) for module, stated, named in arrows()}
-    with pytest.raises(CycleError) as caught:
-        TopologicalSorter({module: names & {*graph} for module, names in graph.items()}).prepare()
-    assert {"benchmark.registry", "methods._sklearn_api"} <= {*caught.value.args[1]}
-    assert on_demand("methods") in graph["benchmark.registry"]
-    assert graph[on_demand("methods")] == {"methods._sklearn_api"}
 
 
 def test_no_floor_has_too_many_rooms():

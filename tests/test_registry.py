@@ -399,22 +399,6 @@ def test_a_package_that_python_does_not_find_because_of_another_is_named(write, 
         load_file(tmp_path / "json" / "method.py")
 
 
-FINDS = "from benchmark.registry import make_method; print(make_method('mine', 'classification').fit(None).share)"
-
-
-def test_a_method_imports_a_library_of_a_pth_file(write, tmp_path):
-    write({"mine.py": own("library.SHARE", "import library")})
-    for name, file, content in (
-        ("lib", "library.py", "SHARE = 0.875\n"),
-        ("site", "mine.pth", f"{tmp_path / 'lib'}\n"),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text(content)
-    start = f"import site; site.addsitedir({str(tmp_path / 'site')!r}); "
-    shown = subprocess.run([sys.executable, "-c", start + FINDS], capture_output=True, text=True)
-    assert shown.stdout == "0.875\n", shown.stderr
-
-
 WEIGHTS = np.arange(4.0).tobytes()
 READS = own(
     "np.frombuffer(path_of(self, 'prior.bin').read_bytes())[1] / 4",

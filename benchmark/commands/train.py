@@ -392,13 +392,13 @@ def plan(
     else:
         from benchmark.store import tracking  # MLflow takes seconds to import
 
-        statuses = tracking.Store().statuses({cell.key.digest for cell in cells}, {cell.key.dataset for cell in cells})
+        statuses = tracking.Store().statuses(cell.key for cell in cells)
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     missing = []
     for cell in cells:
         status = statuses.get(cell.key.digest, "")
         word, gone = words.get(status, "missing"), " (its files are gone from the store)" if status == "GONE" else ""
-        say(f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}{gone}")
+        say(f"{word:8} {cell.key.place}: {cell.title}{gone}")
         if word != "done":
             say(f"         {cell.command}")
             missing.append(cell)

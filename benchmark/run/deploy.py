@@ -109,7 +109,7 @@ def log_models(
         report(line)
     failed = 0
     for digest, cell in planned.items():
-        name = f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
+        name = f"{cell.title} on {cell.key.place}"
         try:
             if digest not in recorded:
                 raise UserError("the cell is not recorded")

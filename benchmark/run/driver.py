@@ -119,12 +119,13 @@ def fill(
         waiting = outbox.pending()
     for path in waiting:
         if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
-            report(f"recorded from {path}: {_name(cell)}")
-    statuses = store.statuses({cell.key.digest for cell in cells}, {cell.key.dataset for cell in cells})
+            report(f"recorded from {path}: {cell.title} on {cell.key.place}")
+    statuses = store.statuses(cell.key for cell in cells)
     finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
     for planned in cells:
         if statuses.get(planned.key.digest) == tracking.GONE:
-            report(f"missing  {_name(planned)}: its predictions are gone from the store, so it is trained again")
+            name = f"{planned.title} on {planned.key.place}"
+            report(f"missing  {name}: its predictions are gone from the store, so it is trained again")
     kept = {path.name for path in tally.unrecorded}
     todo = [cell for cell in cells if force or cell.key.digest not in finished | kept]
     if not study:
@@ -152,7 +153,7 @@ def fill(
                         tally.unrecorded.append(path)
                     else:
                         _hand_over(path, store, tally, report)
-                report(f"finished {_name(result)}: {_headline(result)}")
+                report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
     if tally.trained:
         opening.analyse(store.uri)
     return tally
@@ -207,10 +208,6 @@ def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None
         store.log_failure(Cell(planned.key, planned.title, {}, 0.0, facts), failed.reason)
     except opening.TrackingError as error:
         tally.trouble = str(error)
-
-
-def _name(cell: Cell | Planned) -> str:
-    return f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
 
 
 def _headline(cell: Cell) -> str:

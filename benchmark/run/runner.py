@@ -89,7 +89,7 @@ class Failed:
     @property
     def title(self) -> str:
         """Title of the cell with its dataset and split."""
-        return f"{self.planned.title} on {self.planned.key.dataset}, split {self.planned.key.canonical_seed}"
+        return f"{self.planned.title} on {self.planned.key.place}"
 
     @property
     def error(self) -> str:

@@ -119,6 +119,11 @@ class CellKey:
         return f"tune={self.tune}" if self.tune else ""
 
     @property
+    def place(self) -> str:
+        """Dataset and split in words, as in ``bace, split 99``."""
+        return f"{self.dataset}, split {self.canonical_seed}"
+
+    @property
     def kind(self) -> tuple[str, int, str, str, Sampling]:
         """Dataset, split, pipeline, hyperparameters and sampling of the cell, regardless of code, seeds and data."""
         return self.dataset, self.canonical_seed, self.pipeline, repr(sorted(self.params.items())), self.sampling

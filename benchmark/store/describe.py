@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.store import note
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import OPTIONAL, Cell, CellKey
 from benchmark.types import PAPER, Predictions
 
 STUDY = "study"
@@ -88,23 +88,16 @@ def params(cell: Cell) -> dict[str, Any]:
     """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
     recipe = recipe if " trainer@" in cell.key.code else {}  # a forest has no learning rate
-    key = {
-        "method": cell.key.method,
-        "canonical_seed": cell.key.canonical_seed,
-        "n_seeds": len(cell.key.seeds),
-        "sampling": cell.key.sampling,
-    }
-    return {**key, **_chosen(cell.key), **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
+    return _of_key(cell.key) | {"n_seeds": len(cell.key.seeds), **recipe, "rows": cell.facts.spelled_rows}
 
 
 def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
     """Return the parameters of one retraining's run, by which the UI can group and filter them."""
-    own = {"canonical_seed": cell.key.canonical_seed, "train_seed": seed, "sampling": cell.key.sampling}
-    return {"method": cell.key.method, **_chosen(cell.key), **cell.key.params, **own}
+    return _of_key(cell.key) | {"train_seed": seed}
 
 
-def _chosen(key: CellKey) -> dict[str, str]:
-    """Return the learner and the features of a row where they are not the dataset's."""
-    return {
-        name: text for name, text in (("learner", key.learner), ("features", key.features), ("tune", key.tune)) if text
-    }
+def _of_key(key: CellKey) -> dict[str, Any]:
+    """Return method, split, sampling and hyperparameters, with learner, features and tuning where they are chosen."""
+    chosen = {name: text for name in OPTIONAL if (text := getattr(key, name))}
+    about = {"method": key.method, "canonical_seed": key.canonical_seed, "sampling": key.sampling}
+    return {**about, **chosen, **key.params}

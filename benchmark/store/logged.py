@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mlflow.entities import Run
@@ -17,7 +18,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.store.folder import CELL, HEAD
-from benchmark.store.opening import nothing_at, translated_errors, uri
+from benchmark.store.opening import all_pages, nothing_at, translated_errors, uri
 
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
@@ -113,20 +114,14 @@ class Logged:
             tables = [self._found(run, artifact)[0] for run in self._finished(experiment.experiment_id, query)]
         return [table for table in tables if table], tables.count(None)
 
-    def _finished(self, experiment: str, query: str) -> Iterator[Run]:
+    def _finished(self, experiment: str, query: str) -> list[Run]:
         wanted = " AND ".join(filter(None, [query, "attributes.status = 'FINISHED'"]))
-        token: str | None = ""
-        while token is not None:
-            try:
-                page = self.client.search_runs(
-                    [experiment], wanted, max_results=1000, order_by=["attributes.start_time"], page_token=token or None
-                )
-            except MlflowException as error:
-                if not query or error.error_code not in ABSENT:
-                    raise
-                raise UserError(f"--filter {query!r}: {error.message}") from error
-            yield from page
-            token = page.token or None
+        try:
+            return all_pages(partial(self.client.search_runs, [experiment], wanted, order_by=["attributes.start_time"]))
+        except MlflowException as error:
+            if not query or error.error_code not in ABSENT:
+                raise
+            raise UserError(f"--filter {query!r}: {error.message}") from error
 
     def _found(self, run: Run, artifact: str) -> tuple[Table | None, list[str]]:
         """Return the table ``artifact`` of a run, or without a name its only one, if there; and all artifacts."""

@@ -3,10 +3,10 @@
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
@@ -15,6 +15,7 @@ from benchmark.files import home
 from benchmark.store.staging import staging, sweep
 
 if TYPE_CHECKING:
+    from mlflow.store.entities import PagedList
     from sqlalchemy import URL
 
 SQLITE = "sqlite"
@@ -36,6 +37,8 @@ REMEDIES = {
     ),
 }
 """What to do, by what MLflow's message says; anything else has a remedy by the kind of store."""
+PAGE = 1000
+"""Experiments or runs of one page of an answer."""
 BUSY_SECONDS = 20
 """Seconds to wait for a SQLite file that another process is writing to, as MLflow does."""
 
@@ -137,6 +140,14 @@ def refused(error: Exception) -> bool:
     from mlflow.exceptions import MlflowException
 
     return isinstance(error, MlflowException) and error.get_http_status_code() in (400, 403)
+
+
+def all_pages(search: "Callable[..., PagedList[Any]]") -> list[Any]:
+    """Return what a search of MLflow finds, on all pages of its answer."""
+    found = [*(page := search(max_results=PAGE))]
+    while page.token:
+        found += (page := search(max_results=PAGE, page_token=page.token))
+    return found
 
 
 @contextmanager

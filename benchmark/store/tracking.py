@@ -5,7 +5,7 @@ import logging
 import os
 import textwrap
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -23,23 +23,21 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from mlflow.store.entities import PagedList
 from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID as PARENT
 from pydantic_core import from_json
 
 from benchmark.store import describe, earlier, folder, note
 from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import deferred
-from benchmark.store.opening import file_of, prepare, refused, translated_errors, uri
+from benchmark.store.opening import all_pages, file_of, prepare, refused, translated_errors, uri
 from benchmark.types import REFERENCE
 
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
-PAGE = 1000
-"""Experiments or runs of one page of an answer."""
 GONE = "GONE"
 """Status of a finished run whose cell is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
@@ -58,14 +56,15 @@ class Store:
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
-    def statuses(self, wanted: Container[str] = (), datasets: Collection[str] = ()) -> dict[str, str]:
+    def statuses(self, keys: Iterable[CellKey] = ()) -> dict[str, str]:
         """Return the status of each cell by digest: FINISHED, or otherwise that of its newest run.
 
-        ``datasets`` restricts them to those of datasets with these names. Reads no predictions, but looks whether the
-        files of the ``wanted`` ones are there: see ``GONE``.
+        ``keys`` restricts them to cells on the same datasets. Reads no predictions, but looks whether the files of the
+        cells with these keys are there: see ``GONE``.
         """
+        wanted = {key.digest: key.dataset for key in keys}
         with translated_errors(self.uri):
-            oldest_first = reversed(self._runs("cell", "", datasets))
+            oldest_first = reversed(self._runs("cell", "", {*wanted.values()}))
             runs = sorted(oldest_first, key=lambda run: run.info.status == "FINISHED")
             known = {run.data.tags.get("churn.cell", ""): run for run in runs}
             looked_at = {
@@ -160,7 +159,7 @@ class Store:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
         for i, seed in enumerate(cell.key.seeds):  # in as few transactions as MLflow allows
-            tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
+            tags = {PARENT: parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
             tags["churn.train_seed"] = str(seed)
             run = self._create(experiment, tags, f"train seed {seed}").info.run_id
             self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
@@ -171,13 +170,12 @@ class Store:
         """Remove all runs of a cell but the newest finished one and return it; None if no finished one is left."""
         while True:
             runs = self._find(experiment, cell.key.digest)
-            attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
-            finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
-            if not finished:
+            attempts = [run for run in runs if PARENT not in run.data.tags]
+            best = next((run for run in attempts if run.info.status == "FINISHED"), None)
+            if best is None:
                 return None
-            best = finished[0]
-            for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
-                if run.data.tags.get("mlflow.parentRunId", run.info.run_id) != best.info.run_id:
+            for run in [*attempts, *runs]:  # parents first, so that none is read without its nested runs
+                if run.data.tags.get(PARENT, run.info.run_id) != best.info.run_id:
                     self.client.delete_run(run.info.run_id)
             if self.client.get_run(best.info.run_id).info.lifecycle_stage == "active":
                 return best  # otherwise another driver has removed it for a newer one, which may be gone by now
@@ -195,7 +193,7 @@ class Store:
             self.client.set_terminated(run, "FAILED")
             good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # finished results are kept
             for old in older:
-                if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
+                if not {old.info.run_id, old.data.tags.get(PARENT)} & good:
                     self.client.delete_run(old.info.run_id)
             return run
 
@@ -291,19 +289,18 @@ class Store:
     def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
         """Return the runs of a kind that meet a further condition, of all datasets or of those with these names."""
         search = partial(self.client.search_experiments, filter_string="name LIKE 'churn/%'")
-        names = {e.experiment_id: e.name.split("/")[1] for e in _found(search)}
+        names = {e.experiment_id: e.name.split("/")[1] for e in all_pages(search)}
         ours = [e for e, name in names.items() if not datasets or name in datasets]
         query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'", further]))
         return self._search(ours, query) if ours else []
 
-    def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
-        """Return the runs of a cell, including nested ones, or those of one kind."""
-        query = f"tags.`churn.cell` = '{digest}'"
-        return self._search([experiment], f"{query} AND tags.`churn.kind` = '{kind}'" if kind else query)
+    def _find(self, experiment: str, digest: str) -> list[Run]:
+        """Return the runs of a cell, including nested ones."""
+        return self._search([experiment], f"tags.`churn.cell` = '{digest}'")
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
         """Return the runs that meet a condition, newest first."""
-        runs: list[Run] = _found(partial(self.client.search_runs, experiments, query))
+        runs: list[Run] = all_pages(partial(self.client.search_runs, experiments, query))
         return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
 
     def _create(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
@@ -379,7 +376,7 @@ class Store:
     def _read(self, run: Run) -> Cell:
         """Return the cell of a run. Raises MlflowException, OSError, KeyError or ValueError if it cannot be read."""
         if earlier.KEY in run.data.tags:
-            query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
+            query = f"tags.`{PARENT}` = '{run.info.run_id}'"
             cell = earlier.read(run, self._search([run.info.experiment_id], query))
         else:
             with local_folder(f"{run.info.artifact_uri}/{folder.CELL}") as files:
@@ -396,14 +393,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     return " ".join(str(error).split())[:500]
-
-
-def _found(search: Callable[..., PagedList[Any]]) -> list[Any]:
-    """Return what a search of MLflow finds, on all pages of its answer."""
-    found = [*(page := search(max_results=PAGE))]
-    while page.token:
-        found += (page := search(max_results=PAGE, page_token=page.token))
-    return found
 
 
 def _now() -> int:

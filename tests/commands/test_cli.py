@@ -157,9 +157,8 @@ def test_a_missing_data_file_is_listed_with_what_to_do(capsys, monkeypatch):
 
 
 def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what_it_costs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
+    capsys: pytest.CaptureFixture[str], own_store: Path, small_table: str
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     words = ["--method", "erm,bagging:k=2", "--learner", "linear", "--features", "morgan.64.2", "--seeds", "4"]
     assert call("plan", *words, "--dataset", f"{small_table},{small_table}@train=20", "--jobs", "2") == 0
     printed = capsys.readouterr().out
@@ -207,11 +206,10 @@ def test_an_option_that_a_file_of_grids_would_ignore_is_refused(capsys, command,
     assert said in capsys.readouterr().err
 
 
-def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
+def test_the_leaderboard_without_a_store_says_how_to_fill_one_and_makes_none(capsys, own_store):
+    assert call("build", which=leaderboard_app) == 2
     assert "create one with churn run" in capsys.readouterr().err
-    assert not (tmp_path / "site").exists()
+    assert list(own_store.iterdir()) == []
 
 
 @pytest.fixture(scope="module")

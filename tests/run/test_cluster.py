@@ -114,11 +114,8 @@ def test_the_work_of_a_killed_worker_is_done_on_another_and_a_lost_scheduler_is_
 
 @pytest.mark.slow
 def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compressed_and_is_unpacked_once(
-    dask, client, tmp_path, monkeypatch, capsys
+    dask, client, own_store, capsys
 ):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    monkeypatch.chdir(tmp_path)
     words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
     assert call("run", *words, "--scheduler", dask.address) == 0
     assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out

@@ -25,24 +25,13 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import deploy, driver, served
 from benchmark.run.driver import plan_grid
+from benchmark.run.runner import retrain
 from benchmark.store import models, tracking
 from benchmark.store.cell import Grid
 from benchmark.train import sample_for
 
+pytestmark = pytest.mark.usefixtures("own_store")
 SMALL = "b3db_measured@epochs=2@train=200"
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
-
-
-@pytest.fixture(autouse=True)
-def store(database, tmp_path, monkeypatch):
-    """One store for all tests, each with a cell of its own."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    monkeypatch.chdir(Path(database.removeprefix("sqlite:///")).parent)  # artifacts go to ./mlruns
 
 
 def planned(method, dataset=SMALL, seeds=(1, 2, 3), sampling="paper"):
@@ -114,8 +103,7 @@ def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_
 def test_every_kind_of_method_predicts_the_same_after_it_was_saved(method, sampling):
     cell = planned(method, seeds=(1, 2), sampling=sampling)
     _, values = deploy._retrained(cell.problem, cell.method, sampling, 1)
-    (record,) = recorded(cell)
-    for name, p in record.predictions.items():
+    for name, p in retrain(cell.method, cell.problem, [1], sampling).items():
         np.testing.assert_allclose(values[name], p.values[0], rtol=deploy.TOLERANCE, atol=deploy.TOLERANCE)
 
 
@@ -149,36 +137,51 @@ def test_a_table_of_numbers_is_read_by_its_columns(tmp_path, staged_data):
     assert answer["prediction"].tolist() == record.predictions["id"].values[0, :3].argmax(axis=1).tolist()
 
 
+def folder_of(record):
+    """Where the store keeps the model of a recorded cell."""
+    store = tracking.Store()
+    logged = store.client.get_logged_model(models.find(store, record.run_id))
+    return Path(local_file_uri_to_path(logged.artifact_location))
+
+
+ANSWERS = """
+import sys, importlib.abc
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ('torch', 'typer', 'optuna', 'B3DB', 'leaderboard'):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import mlflow.pyfunc, pandas
+model = mlflow.pyfunc.load_model(sys.argv[1])
+print(model.predict(pandas.DataFrame({'smiles': [sys.argv[2]]}))['probability'][0])
+import benchmark; print(benchmark.__file__)
+"""
+
+
+def answer(folder, cell):
+    """The probability that a model in ``folder``, with its own copy of the suite, gives the first test molecule."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CHURN_HOME")}
+    command = [sys.executable, "-c", ANSWERS, str(folder), cell.problem.evals["id"].smiles[0]]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    probability, place = done.stdout.split()
+    assert Path(place).is_relative_to(folder)
+    return float(probability)
+
+
 def test_a_model_loads_and_answers_without_the_checkout_and_with_no_other_package_than_it_requires():
     cell = planned("random_forest:trees=7", seeds=(1, 2))
     (record,) = recorded(cell)
     log(cell)
-    store = tracking.Store()
-    logged = store.client.get_logged_model(models.find(store, record.run_id))
-    folder = Path(local_file_uri_to_path(logged.artifact_location))
+    folder = folder_of(record)
     lines = (folder / "requirements.txt").read_text().split()
     named = {line.partition("==")[0].lower() for line in lines}
     assert all("==" in line for line in lines)
     assert {"mlflow", "numpy", "pandas", "rdkit", "scikit-learn"} <= named
     assert not {"torch", "optuna", "typer", "qc-b3db"} & named
-    script = (
-        "import sys, importlib.abc\n"
-        "class Absent(importlib.abc.MetaPathFinder):\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] in ('torch', 'typer', 'optuna', 'B3DB', 'leaderboard'):\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        "import mlflow.pyfunc, pandas\n"
-        "model = mlflow.pyfunc.load_model(sys.argv[1])\n"
-        "print(model.predict(pandas.DataFrame({'smiles': ['CCO']}))['probability'][0])\n"
-        "import benchmark; print(benchmark.__file__)"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run([sys.executable, "-c", script, str(folder)], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    p, place = done.stdout.split()
-    assert 0 <= float(p) <= 1
-    assert Path(place).is_relative_to(folder)
+    assert answer(folder, cell) == pytest.approx(record.predictions["id"].values[0, 0, 1])
 
 
 def test_a_cell_whose_predictions_are_not_found_again_gets_no_model(monkeypatch):
@@ -297,22 +300,9 @@ def test_a_model_has_the_code_of_the_users_method_in_it(write_method):
     (cell,) = plan_grid(Grid(["mine"], [SMALL], [99], (1, 2), learner="linear"), {})
     (record,) = recorded(cell)
     assert log(cell)[0] == 0
-    store = tracking.Store()
-    logged = store.client.get_logged_model(models.find(store, record.run_id))
-    place = Path(local_file_uri_to_path(logged.artifact_location))
-    assert "cloudpickle" in (place / "requirements.txt").read_text()
-    script = (
-        "import sys, mlflow.pyfunc, pandas\n"
-        "model = mlflow.pyfunc.load_model(sys.argv[1])\n"
-        "print(model.predict(pandas.DataFrame({'smiles': [sys.argv[2]]}))['probability'][0])"
-    )
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CHURN_HOME")}
-    smiles = cell.problem.evals["id"].smiles[0]
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(place), smiles], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) == pytest.approx(record.predictions["id"].values[0, 0, 1])
+    folder = folder_of(record)
+    assert "cloudpickle" in (folder / "requirements.txt").read_text()
+    assert answer(folder, cell) == pytest.approx(record.predictions["id"].values[0, 0, 1])
 
 
 def test_a_module_that_no_package_has_is_named(tmp_path, monkeypatch):

@@ -86,8 +86,8 @@ def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_published_cells_are_not_trained_again_and_others_are(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+@pytest.mark.usefixtures("own_store")
+def test_published_cells_are_not_trained_again_and_others_are(tmp_path: Path) -> None:
     text = 'published = "done"\n[[block]]\nname = "a"\nmethod = "knn,linear"\ndataset = "b3db_measured"\nseeds = "2"'
     path = written(tmp_path, text)
     (grid,) = next(read(path).blocks[0].grids())

@@ -19,7 +19,7 @@ from benchmark.train import sample_for
 from benchmark.types import Inputs
 
 METHOD = """
-import gc, inspect, os, socket, subprocess, sys
+import gc, inspect, os, socket, sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -79,19 +79,12 @@ def test_predictions_are_those_of_the_harness(name, sampling):
 
 
 @pytest.mark.slow
-def test_a_method_keeps_the_contract_in_isolation(write):
-    write("")
-    with isolated("mine") as code:
-        checked = code.check()
-    assert (checked.name, checked.tasks, checked.failures) == ("mine", ("classification", "regression"), ())
-
-
-@pytest.mark.slow
 def test_the_check_is_of_the_tasks_that_count(write):
     write("assert sample.task == 'classification', 'learns no numbers'")
     with isolated("mine") as code:
-        assert code.check(["classification"]).failures == ()
+        checked = code.check(["classification"])
         (failure,) = code.check().failures
+    assert (checked.name, checked.tasks, checked.failures) == ("mine", ("classification",), ())
     assert failure.startswith("regression: AssertionError: learns no numbers (")
 
 
@@ -146,10 +139,8 @@ return Shaped(predict)
     [
         ("from benchmark import load_problem; load_problem('b3db_measured')", "unknown dataset 'b3db_measured'"),
         ("open('LABELS').read()", "FileNotFoundError: [Errno 2] No such file or directory: 'LABELS'"),
-        ("import pyarrow.csv as csv; csv.read_csv('LABELS')", "FileNotFoundError: "),
         ("open('B3DB_FILE').read()", "FileNotFoundError: "),
         ("import leaderboard.read.published", "ModuleNotFoundError: No module named 'leaderboard"),
-        ("subprocess.run(['cat', 'LABELS'])", "PermissionError: "),
         ("socket.create_connection(('127.0.0.1', 9))", "ConnectionRefusedError: "),
         (FINDS_THE_PROBLEM, "different train seeds give the same predictions"),
         (FINDS_THE_POOL, "predictions under halves depend on rows outside the half"),

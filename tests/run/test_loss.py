@@ -1,10 +1,8 @@
 """No result is lost if drivers are killed, interrupted, out of disk space or run at once."""
 
 import errno
-import hashlib
 import json
 import os
-import random
 import shutil
 import signal
 import sqlite3
@@ -17,44 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.data.problem import load_problem
 from benchmark.store import outbox, tracking
 from tests.conftest import call
 
-TOML = """
-title = "Small"
-task = "classification"
-group = "extra"
-source = "file:small.csv"
-sha256 = "{sha256}"
-smiles = "SMILES"
-target = "target"
-target_name = "reaches the brain"
-features = ["morgan:256:2"]
-split = "random:0.8"
-licence = "CC0-1.0"
-cite = "meng2021b3db"
-
-[recipe]
-epochs = {epochs}
-hidden = 16
-"""
-
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a store, an outbox and two datasets: ``small`` takes a second, ``long`` never finishes."""
-    train = load_problem("b3db_measured").train
-    rows = [f"{smiles},{y}" for smiles, y in zip(train.smiles[:120], train.y[:120], strict=True)]
-    table = "\n".join(["SMILES,target", *rows]).encode()
-    (tmp_path / "small.csv").write_bytes(table)
-    for name, epochs in (("small", 2), ("long", 100_000_000)):
-        text = TOML.format(sha256=hashlib.sha256(table).hexdigest(), epochs=epochs)
-        (tmp_path / f"{name}.toml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    return tmp_path
+def here(own_store: Path, small_table: str) -> Path:
+    """A folder with a store, an outbox and the dataset ``small``, which takes a second."""
+    toml = Path(small_table)
+    toml.write_text(toml.read_text().replace('"own"', '"extra"'))  # after a run on own data, a page is built
+    return own_store
 
 
 class Driver:
@@ -163,37 +133,10 @@ def assert_each_once_and_whole(titles: dict[str, int]) -> None:
     assert {run.data.tags["mlflow.parentRunId"] for run in nested} == {cell.run_id for cell in cells}
 
 
-@pytest.mark.long
-def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, capsys) -> None:
-    chance = random.Random(5)
-    words = ("--method", "erm,swa,random_forest:trees=5", *SMALL[2:-1], "3")
-
-    training = drive(*words, "--jobs", "2")
-    training.until(lambda: "3 cells" in training.output)
-    time.sleep(chance.uniform(0, 1))
-    training.kill()
-
-    for _ in range(2):  # the second continues after a half-recorded cell
-        recording = drive(*words, "--jobs", "1")
-        recording.until(outbox.pending)
-        time.sleep(chance.uniform(0, 0.2))
-        recording.kill()
-
-    kept = len(outbox.pending())
-    done = list(tracking.Store().statuses().values()).count("FINISHED")
-    output = rerun(capsys, *words)
-    assert output.count("recorded from") == kept
-    assert output.count("finished ") <= 3 - done
-    assert "0 failed" in output
-    assert outbox.pending() == []
-    assert_each_once_and_whole({"ERM": 3, "SWA": 3, "Random forest, trees=5": 3})
-    assert "0 cells trained, 3 already recorded" in rerun(capsys, *words)
-
-
 SCRIPT = """
-import os, random, signal, sys, time
+import os, sys
 from benchmark.run import driver, runner
-from benchmark.store import opening, outbox, tracking
+from benchmark.store import outbox, tracking
 from benchmark.run.check import synthetic
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell
@@ -227,40 +170,19 @@ WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("work", ["run", "recording", "build", "update", "worker"])
-def test_thirty_kills_lose_nothing_and_need_no_more_than_another_start(here: Path, work: str) -> None:
+@pytest.mark.parametrize(
+    ("work", "trials"), [("store", 8), *((work, 30) for work in ("run", "recording", "build", "update", "worker"))]
+)
+def test_kills_lose_nothing_and_need_no_more_than_another_start(here: Path, work: str, trials: int) -> None:
     folder = here / "kills"
     folder.mkdir()
     for name in ("small.csv", "small.toml"):
         shutil.copy(here / name, folder)
-    command = [sys.executable, str(Path(__file__).with_name("kills.py")), str(folder), work, "30"]
+    command = [sys.executable, str(Path(__file__).with_name("kills.py")), str(folder), work, str(trials)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     table = json.loads(done.stdout.splitlines()[-1])
-    assert (table["in the work"], table["recovered"], table["lost"]) == (30, 30, 0), done.stdout
-
-
-@pytest.mark.long
-def test_kills_while_a_store_is_created_leave_none_or_a_whole_one(here: Path) -> None:
-    output = script("""
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-
-def until_statement(number):
-    left = [number]
-    @event.listens_for(Engine, "after_cursor_execute")
-    def count(*_):
-        left[0] -= 1
-        if not left[0]:
-            os.kill(os.getpid(), signal.SIGKILL)
-    tracking.Store()
-
-ends = at_once(until_statement, [5, 60, 150, 300])
-assert ends == [-signal.SIGKILL] * 4, ends
-assert opening.nothing_at()
-tracking.Store()
-""")
-    assert "Error" not in output
+    assert (table["in the work"], table["recovered"], table["lost"]) == (trials, trials, 0), done.stdout
 
 
 @pytest.mark.long
@@ -317,9 +239,18 @@ assert at_once(together, range(2)) == [0, 0]
 
 @pytest.mark.long
 def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
-    words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--sampling", "paper", "--seeds", "2")
+    words = (
+        "--method",
+        "erm",
+        "--dataset",
+        "small.toml,small.toml@epochs=100000000",
+        "--sampling",
+        "paper",
+        "--seeds",
+        "2",
+    )
     driver = drive(*words, "--jobs", "2")
-    driver.until(lambda: "finished ERM on small" in driver.output)
+    driver.until(lambda: "finished ERM on small," in driver.output)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
     assert driver.end(60) == 130, driver.output
     assert "Traceback" not in driver.output
@@ -366,31 +297,25 @@ def fill_up(disk: Path) -> None:
 SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
-@pytest.mark.long
-def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(here, small_disk, monkeypatch, capsys):
-    monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
-    fill_up(small_disk)
-    status, output = run(capsys, *SMALL)
-    assert status == 2
-    assert f"finished predictions are kept in {small_disk}, which cannot be written to: [Errno 28]" in output
-    assert "free some space there" in output
-
-    (small_disk / "ballast").unlink()
-    rerun(capsys, *SMALL)
-    assert_each_once_and_whole({"ERM": 2})
-
-
-def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of_a_cell(
-    here, small_disk, monkeypatch, capsys
-) -> None:
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [(False, "cannot be written to: [Errno 28]"), (True, "finished predictions cannot be saved")],
+    ids=["before training", "while training"],
+)
+def test_a_disk_under_the_outbox_that_is_full_stops_the_run_and_leaves_no_half_of_a_cell(
+    here, small_disk, monkeypatch, capsys, training, message
+):
     monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
     save = outbox.save
     with monkeypatch.context() as others:
-        others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
+        if training:
+            others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
+        else:
+            fill_up(small_disk)
         status, output = run(capsys, *SMALL)
     assert status == 2, output
-    assert "finished predictions cannot be saved" in output
-    assert "run the same command again" in output
+    assert message in output
+    assert "free some space there" in output
     assert [path.name for path in small_disk.iterdir() if path.name != ".lock"] == ["ballast"]
 
     (small_disk / "ballast").unlink()

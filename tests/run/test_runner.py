@@ -13,7 +13,6 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from benchmark.learners._estimator import TrainingSet
 from benchmark.learners.random_forest import RandomForest
 from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
@@ -24,11 +23,14 @@ from benchmark.train import bootstrap, sample_for
 from benchmark.types import Inputs, Model, Predictions, Problem, Sample
 
 
+def trained(cells: list[runner.Planned], jobs: int = 1, fresh: bool = False) -> list[Cell]:
+    return [result for _, result in runner.run(cells, jobs, fresh=fresh) if isinstance(result, Cell)]
+
+
 def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
     problem = synthetic("classification")
     cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
-    results = [result for _, result in runner.run(cells, jobs, fresh=True)]
-    return {cell.title: cell for cell in results if isinstance(cell, Cell)}
+    return {cell.title: cell for cell in trained(cells, jobs, fresh=True)}
 
 
 @pytest.mark.slow
@@ -59,32 +61,10 @@ for text in ("svm", "random_forest:trees=2", "erm"):
     assert result.stdout.count("True") == 3, result.stdout
 
 
-def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = synthetic("classification")
-    forest = runner.plan(problem, make_method("random_forest:trees=3", problem.task), [1, 2, 3])
-    first = next(result for _, result in runner.run([forest], jobs=1, fresh=True) if isinstance(result, Cell))
-    trained: list[int] = []
-
-    def interrupted(self: RandomForest, data: TrainingSet) -> Any:
-        trained.append(data.random_state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(RandomForest, "trained", interrupted)
-    again = next(result for _, result in runner.run([forest], jobs=1) if isinstance(result, Cell))
-    assert trained == []
-    assert again.fit_seconds == pytest.approx(first.fit_seconds)
-    for evalset, predictions in first.predictions.items():
-        assert np.array_equal(predictions.values, again.predictions[evalset].values)
-    larger = runner.plan(problem, make_method("random_forest:trees=4", problem.task), [1, 2, 3])
-    for cell, fresh in ((forest, True), (larger, False)):
-        with pytest.raises(KeyboardInterrupt):
-            list(runner.run([cell], jobs=1, fresh=fresh))
-    assert len(trained) == 2
-
-
-def test_train_seeds_that_were_trained_for_another_count_of_them_are_not_trained_again(monkeypatch):
+def test_train_seeds_of_an_earlier_call_are_not_trained_again(monkeypatch):
     problem, made = synthetic("classification"), make_method("random_forest:trees=6", "classification")
-    list(runner.run([runner.plan(problem, made, [1, 2, 3])], jobs=1))
+    three, more = (runner.plan(problem, made, seeds) for seeds in ([1, 2, 3], [5, 3, 2, 1]))
+    (first,), expected = trained([three], fresh=True), runner.retrain(made, problem, [1, 2, 3, 5])
     seen: list[int] = []
     draws = runner._retrained
 
@@ -93,17 +73,22 @@ def test_train_seeds_that_were_trained_for_another_count_of_them_are_not_trained
         return draws(method, problem, sample, shared)
 
     monkeypatch.setattr(runner, "_retrained", counted)
-    more = runner.plan(problem, made, [5, 3, 2, 1])
-    (cell,) = [result for _, result in runner.run([more], jobs=1) if isinstance(result, Cell)]
+    (again,) = trained([three])
+    assert seen == []
+    assert again.fit_seconds == pytest.approx(first.fit_seconds)
+    (cell,) = trained([more])
     assert seen == [5]
-    fresh = runner.retrain(made, problem, [1, 2, 3, 5])
     for evalset, predictions in cell.predictions.items():
         assert predictions.seeds == (1, 2, 3, 5)
-        assert np.array_equal(predictions.values, fresh[evalset].values)
-    halves = runner.plan(problem, made, [1, 2], sampling="halves")
+        assert np.array_equal(predictions.values, expected[evalset].values)
+    larger = runner.plan(problem, make_method("random_forest:trees=7", problem.task), [1, 2])
+    for other in (larger, runner.plan(problem, made, [1, 2], sampling="halves")):
+        seen.clear()
+        trained([other, more])
+        assert seen == [1, 2], "other hyperparameters, or another sampling"
     seen.clear()
-    list(runner.run([halves, more], jobs=1))
-    assert seen == [1, 2], "another sampling is trained"
+    trained([three], fresh=True)
+    assert seen == [1, 2, 3]
 
 
 @dataclass(frozen=True)
@@ -180,8 +165,7 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
     problem = synthetic("classification")
     cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
     for fresh in (True, False):  # trained, then read from the cache
-        results = [result for _, result in runner.run(cells, 1, fresh=fresh)]
-        facts = {cell.key.method: cell.facts for cell in results if isinstance(cell, Cell)}
+        facts = {cell.key.method: cell.facts for cell in trained(cells, fresh=fresh)}
         n = len(problem.train)
 
         def share(members: int, n: int = n) -> float:
@@ -197,7 +181,7 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
 
 def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:
     silent = runner.plan(synthetic("classification"), with_the_forest(Broken("fine")), [1, 2])
-    (cell,) = [result for _, result in runner.run([silent], 1, fresh=True) if isinstance(result, Cell)]
+    (cell,) = trained([silent], fresh=True)
     assert cell.facts.rows_seen is None
 
 

@@ -12,9 +12,7 @@ from benchmark.store.tracking import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)  # the home of the outbox
+def store(own_store: Path) -> Store:
     return Store()
 
 

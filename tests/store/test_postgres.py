@@ -9,20 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.run.check import synthetic
 from benchmark.store import tracking
-from benchmark.types import DatasetFacts
 from tests.conftest import free_port
-
-from .conftest import trained
 
 SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
@@ -114,17 +107,3 @@ def wait_until(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.1)
-
-
-@pytest.mark.slow
-def test_runs_have_notes_in_postgresql(postgres: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", postgres)
-    problem = replace(synthetic("classification"), about=DatasetFacts(title="Synthetic", group="extra"))
-    plans = [runner.plan(problem, make_method(text, problem.task), [1, 2, 3]) for text in ("knn", "erm")]
-    store = tracking.Store()
-    made = [store.log(one) for one in trained(*plans)]
-    (knn,) = (run for run in map(store.client.get_run, made) if run.data.tags["churn.method"] == "knn")
-    assert {"id/delta_matched_churn", "id/delta_matched_churn_low"} <= set(knn.data.metrics)
-    files = {file.path for file in store.client.list_artifacts(knn.info.run_id)}
-    assert {"flips.parquet", "measures.csv"} <= files

@@ -66,10 +66,8 @@ def be(patch: pytest.MonkeyPatch, user: tuple[str, str] | str | None) -> None:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+def place(own_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", "0")
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.long
@@ -156,7 +154,6 @@ def test_a_network_that_loses_delays_and_breaks_requests_costs_no_prediction(ser
 
 
 def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert fill("knn")[0].exit_code == 0
     client = tracking.Store().client
     (experiment,) = [e for e in client.search_experiments() if e.name.startswith("churn/")]

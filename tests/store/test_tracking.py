@@ -5,7 +5,7 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -25,19 +25,6 @@ from leaderboard import site
 from leaderboard.read.stored import read
 
 from .conftest import planned, trained
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
-
-
-@pytest.fixture
-def store(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tracking.Store:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
-    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    return tracking.Store()
 
 
 def cell(text: str, *seeds: int) -> Cell:
@@ -143,7 +130,7 @@ def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.St
     assert store.statuses()[one.key.digest] == "RUNNING"
     store.log(one)
     assert store.statuses()[one.key.digest] == "FINISHED"
-    assert len(store._find(experiment, one.key.digest, "cell")) == 1
+    assert len(store._find(experiment, one.key.digest)) == 3
 
 
 def test_a_later_recording_counts(store: tracking.Store) -> None:
@@ -235,7 +222,7 @@ def cell_folder(store: tracking.Store, run_id: str) -> Path:
 def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.Store) -> None:
     plan, lines = planned("erm", 8, 9), []
     (gone,) = fill([plan]).trained
-    (run,) = store._find(store._experiment(gone), gone.key.digest, "cell")
+    (run,) = store._runs("cell")
     shutil.rmtree(cell_folder(store, run.info.run_id))
     assert gone.key.digest not in [c.key.digest for c in store.cells()]
     (line,) = (line for line in store.unreadable if run.info.run_id in line)
@@ -319,8 +306,7 @@ def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(recorded: tu
 def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]:
     """A cell in the store as version 0.1.0 recorded it, with the ids of its run and of the nested ones."""
     one, client = cell("random_forest:trees=2", 3, 4), store.client
-    experiment = client.create_experiment(f"churn/of 0.1.0 {tmp_path.name}", tags={"churn.dataset": one.key.dataset})
-    head = encode(one)
+    experiment, head = store._experiment(one), encode(one)
     tags = {"churn.kind": "cell", "churn.cell": one.key.digest, "churn.title": one.title}
     tags |= {f"churn.{name}": json.dumps(head[name]) for name in ("key", "facts")}
     run = client.create_run(experiment, tags=tags).info.run_id
@@ -349,23 +335,13 @@ def test_a_cell_recorded_by_version_010_is_read_and_checked(store, of_010):
     for test, p in one.predictions.items():
         np.testing.assert_array_equal(back.predictions[test].values, p.values)
         np.testing.assert_array_equal(back.predictions[test].ids, p.ids)
-    assert store.statuses({one.key.digest})[one.key.digest] == "FINISHED"
+    assert store.statuses([one.key])[one.key.digest] == "FINISHED"
     store.client.set_tag(nested[1], "churn.sha256", json.dumps({"predictions/id.parquet": "0" * 64}))
     assert list(store.cells({one.key.digest})) == []
     assert "id.parquet was changed after it was written" in store.unreadable[-1]
     store.client.delete_run(nested[1])
     assert list(store.cells({one.key.digest})) == []
     assert "'4' is missing" in store.unreadable[-1]
-    store.client.delete_run(run)
-
-
-def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
-    one = cell("bagging:k=3")
-    path = outbox.save(one)
-    outcome = fill([planned("bagging:k=3")])
-    assert (len(outcome.trained), outcome.skipped) == (0, 1)
-    assert not path.exists()
-    assert store.statuses()[one.key.digest] == "FINISHED"
 
 
 def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_no_other(store: tracking.Store) -> None:
@@ -385,18 +361,11 @@ def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_n
     assert store.statuses()[refused.key.digest] == "KILLED"
 
 
-def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(store, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(own_store):
     fill([planned("knn:k=1")])
-    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
+    with closing(sqlite3.connect(own_store / "mlflow.db")) as database:
         counted = {name for (name,) in database.execute("SELECT tbl FROM sqlite_stat1")}
     assert {"runs", "latest_metrics", "tags"} <= counted
-
-
-@pytest.fixture
-def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    return mlflow_server(f"sqlite:///{tmp_path}/server.db")
 
 
 def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatch):
@@ -404,13 +373,14 @@ def test_cells_are_found_on_all_pages_of_the_answers_of_mlflow(store, monkeypatc
         store.log(cell)
         store.client.create_experiment(f"churn/{cell.key.digest}")
     every = {cell.key.digest for cell in store.cells()}
-    monkeypatch.setattr(tracking, "PAGE", 1)
+    monkeypatch.setattr(opening, "PAGE", 1)
     assert {cell.key.digest for cell in store.cells()} == every
     assert len(every) >= 3
 
 
 @pytest.mark.long
-def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(server, capfd):
+def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(own_store, mlflow_server, capfd):
+    server = mlflow_server(f"sqlite:///{own_store}/server.db")
     plans = [planned("erm"), planned("swa")]
     lines: list[str] = []
 
