@@ -10,29 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.run.protocol import TRAIN_SEEDS, export
+from benchmark.run.protocol import export
 from benchmark.store.cell import Cell
-from benchmark.types import Sampling
 from leaderboard.submission.check import validate
 
-from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside
+from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside, trained_inside
 
-
-def trained_inside(dataset: str, sampling: Sampling = "halves") -> Cell:
-    """The same forest, trained by the harness."""
-    problem = load_problem(dataset)
-    method = make_method(f"random_forest:trees={TREES}", problem.task)
-    planned = runner.plan(problem, method, TRAIN_SEEDS[sampling], sampling=sampling)
-    return next(outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell))
+SAME = f"random_forest:trees={TREES}"
+"""The forest of ``own_forest``, for the harness."""
 
 
 @pytest.fixture(scope="module")
 def inside() -> Cell:
-    return trained_inside(DATASET)
+    return trained_inside(DATASET, SAME)
 
 
 def assert_same(cell: Cell, inside: Cell) -> None:
@@ -56,7 +47,7 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent
     (cell,) = validate(fill(tmp_path / "forest" / "1.0", train_outside(protocol, own_forest), protocol)).cells
-    assert_same(cell, trained_inside(REGRESSION))
+    assert_same(cell, trained_inside(REGRESSION, SAME))
 
 
 @pytest.mark.parametrize("sampling", ["nested", "paper"])
@@ -64,7 +55,7 @@ def test_results_under_another_sampling_alone_are_taken_and_marked(sampling, tmp
     protocol = export(DATASET, tmp_path / "protocol", sampling=sampling).parent
     folder = fill(tmp_path / "forest" / "1.0", train_outside(protocol, own_forest), protocol)
     (cell,) = validate(folder).cells
-    assert_same(cell, trained_inside(DATASET, sampling))
+    assert_same(cell, trained_inside(DATASET, SAME, sampling))
     assert cell.title == "Forest elsewhere 1.0 (self-reported, not under halves)"
 
 
