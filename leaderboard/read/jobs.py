@@ -40,19 +40,17 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
-
-    def missing() -> Iterator[Job]:
-        for job in jobs:
-            known = job.name in order
-            order.append(job.name)
-            content = None if known else read(_folder() / job.name)
-            if content is not None:
-                results[job.name] = content
-            elif not known:
-                yield job
-
-    todo = [delayed(_make)(job, _folder() / job.name) for job in missing()]
-    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(todo)
+    todo: dict[str, Any] = {}
+    for job in jobs:
+        order.append(job.name)
+        if job.name in results or job.name in todo:
+            continue
+        content = read(_folder() / job.name)
+        if content is None:
+            todo[job.name] = delayed(_make)(job, _folder() / job.name)
+        else:
+            results[job.name] = content
+    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(todo.values())
 
     def take() -> Iterator[bytes]:
         results.update(new)

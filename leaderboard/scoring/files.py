@@ -82,6 +82,11 @@ class Table:
     def n(self) -> int:
         return len(next(iter(self.columns.values())).values)
 
+    def missing(self, column: str, option: str) -> UserError:
+        """Return the error for a ``column`` that an option names and the table lacks."""
+        there = ", ".join(map(repr, self.columns))
+        return UserError(f"{self.name}: no column {column!r} ({option}); its columns: {there}")
+
 
 def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""

@@ -162,9 +162,7 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
     """Return the true values of the examples from a file, as texts (T,), and their column."""
     key, name = _key(outside, part.grid), options.truth_column
     if name and name not in outside.columns:
-        raise UserError(
-            f"{outside.name}: no column {name!r} (--truth-column); its columns: {', '.join(outside.columns)}"
-        )
+        raise outside.missing(name, "--truth-column")
     rest = [column for column in outside.columns if column != key]
     task = options.task or part.role.predicted[0]
     for names in (

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.errors import UserError
-from leaderboard.scoring.files import Column, Table
+from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
 EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "smiles", "smi")
@@ -239,11 +239,6 @@ class Reading:
         listed = ", ".join([*shown[:6], "…"] if len(shown) > 6 else shown)
         return UserError(f"{self.table.name}: {listed}: {why}; say which with {option}")
 
-    def missing(self, name: str, option: str) -> UserError:
-        """Return the error for a column that an option names and the table lacks."""
-        there = ", ".join(map(repr, self.table.columns))
-        return UserError(f"{self.table.name}: no column {name!r} ({option}); its columns: {there}")
-
     def numbers(self, name: str) -> np.ndarray:
         """Return a column in the order of the grid, (R, T)."""
         return np.asarray(self.table.columns[name].numbers[self.grid.at])
@@ -276,7 +271,7 @@ class Reading:
         here = tuple(name for name in columns if name in self.table.columns)
         for name in columns:
             if name not in here and (kind != "runs" or not here):
-                raise self.missing(name, f"--{kind}")
+                raise self.table.missing(name, f"--{kind}")
         if not columns:
             return None
         if kind == "runs":
@@ -456,7 +451,7 @@ class Reading:
             return ""
         if said:
             if said not in self.table.columns:
-                raise self.missing(said, "--truth-column")
+                raise self.table.missing(said, "--truth-column")
             return said
         free = [name for name in self.roles if name not in chosen.predicted]
         mine = stem(chosen.predicted[0])
@@ -487,10 +482,8 @@ def plain(text: str) -> str:
 
 def natural(text: str) -> tuple[float, str]:
     """Return a sort key that puts numbers first, in order of size."""
-    try:
-        return float(text), text
-    except ValueError:
-        return float("inf"), text
+    value = number(text)
+    return float("inf") if np.isnan(value) else value, text
 
 
 def _classes_of(columns: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
@@ -20,8 +21,8 @@ TEXTS = ("evalset", "example_id")
 SEEDS = ("canonical_seed", "train_seed")
 
 
-def decode(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
-    """Return the columns of a Parquet file of predictions as arrays; texts as ``NAME`` (indices) and ``NAME_texts``.
+def decode(content: bytes, n_outputs: int, name: str) -> pd.DataFrame:
+    """Return the rows of a Parquet file of predictions; its texts are categories.
 
     Expected are ``n_outputs`` columns p0, p1, … of a classification, or only y_pred if it is 1.
     Raises UserError, with the ``name`` of the file, for anything else.
@@ -30,12 +31,12 @@ def decode(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
         file.write(content)
         file.flush()
         try:
-            return _arrays(Path(file.name), n_outputs)
+            return _rows(Path(file.name), n_outputs)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise UserError(f"{name}: {error}") from error
 
 
-def _arrays(path: Path, n_outputs: int) -> dict[str, np.ndarray]:
+def _rows(path: Path, n_outputs: int) -> pd.DataFrame:
     parts: dict[str, list[np.ndarray]] = {}
     texts: dict[str, dict[str, int]] = {name: {} for name in TEXTS}
     seen = 0
@@ -54,8 +55,9 @@ def _arrays(path: Path, n_outputs: int) -> dict[str, np.ndarray]:
                 break
     if not 0 < seen <= MAX_ROWS:
         raise ValueError(f"it has {'more' if seen else 'no'} rows; expected 1 to {MAX_ROWS:,}")
-    arrays = {name: np.concatenate(parts.pop(name)) for name in [*parts]}  # of one column at a time
-    return arrays | {f"{name}_texts": np.array(list(codes), dtype=str) for name, codes in texts.items()}
+    columns: dict[str, Any] = {name: np.concatenate(parts.pop(name)) for name in [*parts]}  # of one at a time
+    columns |= {name: pd.Categorical.from_codes(columns[name], pd.Index([*codes])) for name, codes in texts.items()}
+    return pd.DataFrame(columns, copy=False)
 
 
 def _check(schema: pa.Schema, n_outputs: int) -> None:

@@ -7,7 +7,6 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,7 +14,7 @@ from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError
 from benchmark.run.protocol import joined_fingerprint
 from benchmark.types import SAMPLINGS, Sampling
-from leaderboard.submission.decode import TEXTS, decode
+from leaderboard.submission.decode import decode
 from leaderboard.submission.spec import NAME, Description, parse_description
 
 MANIFEST = "manifest.json"
@@ -101,10 +100,8 @@ def read_table(folder: Path, sampling: Sampling, dataset: str) -> tuple[pd.DataF
     """
     name = file_of(sampling, dataset)
     content = _bytes(folder, name)
-    columns: dict[str, Any] = {**decode(content, 2 if load_spec(dataset).task == "classification" else 1, name)}
-    for text in TEXTS:
-        columns[text] = pd.Categorical.from_codes(columns[text], columns.pop(f"{text}_texts"))
-    return pd.DataFrame(columns, copy=False), hashlib.sha256(content).hexdigest()
+    rows = decode(content, 2 if load_spec(dataset).task == "classification" else 1, name)
+    return rows, hashlib.sha256(content).hexdigest()
 
 
 def _bytes(folder: Path, name: str) -> bytes:

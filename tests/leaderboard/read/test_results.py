@@ -42,12 +42,12 @@ def test_results_of_another_sampling_are_apart_and_never_mixed_with_the_papers(m
     assert [part.sampling for part in alone.by_sampling] == ["halves"]
 
 
-def test_each_title_has_an_address_of_its_own():
+def test_each_title_has_an_address_of_its_own_never_empty_or_too_long_for_a_file():
     titles = ["ERM", "Twin-bootstrap λ=300", "方法甲 1.0", "方法乙 1.0", "Метод", "метод 2", "x² 1.0", "𝐀"]
+    titles += ["!?", "x" * 250, "x" * 251, "ERM " + "a b " * 70]
     addresses = [slug(title) for title in titles]
     assert len(set(addresses)) == len(titles)
-    assert all(address and address.isascii() for address in addresses)
-    assert addresses[:2] == ["erm", "twin-bootstrap-lambda-300"]
+    assert all(0 < len(address) <= 160 and address.isascii() for address in addresses)
 
 
 @pytest.mark.parametrize("alike", [("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")])
@@ -85,13 +85,6 @@ def test_a_cell_with_other_labels_or_examples_under_the_same_fingerprint_is_left
     assert [entry.method for entry in collect([more, erm]).datasets[0].entries] == ["erm"]
     of_study = replace(other, predictions={"id": replace(p, y=1 - p.y)}).with_facts(study="members")
     assert collect([of_study, erm]).of_studies == ()
-
-
-def test_an_address_is_never_empty_or_too_long_for_a_file():
-    titles = ["!?", "x" * 250, "x" * 251, "ERM " + "a b " * 70]
-    addresses = [slug(title) for title in titles]
-    assert len(set(addresses)) == len(titles)
-    assert all(0 < len(address) <= 160 for address in addresses)
 
 
 def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,11 @@ import pandas as pd
 import pytest
 
 from benchmark.data.problem import load_problem
-from benchmark.run.protocol import export
-from benchmark.types import Problem
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.protocol import TRAIN_SEEDS, export
+from benchmark.store.cell import Cell
+from benchmark.types import Sampling
 
 DATASET = "b3db_measured"
 REGRESSION = "b3db_logbb"
@@ -30,14 +33,12 @@ training_data: none
 """
 
 
-@pytest.fixture(scope="session")
-def loaded() -> Callable[..., Problem]:
-    return cache(load_problem)
+loaded = cache(load_problem)
+"""Computes the fingerprints of a dataset once, since they take two seconds."""
 
 
 @pytest.fixture(autouse=True)
-def read_once(loaded: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute the fingerprints of a dataset once, since they take two seconds."""
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leaderboard.submission.check.load_problem", loaded)
     monkeypatch.setattr("leaderboard.submission.verify.load_problem", loaded)
 
@@ -45,6 +46,16 @@ def read_once(loaded: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture(scope="session")
 def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(DATASET, tmp_path_factory.mktemp("protocol")).parent
+
+
+def trained_inside(
+    dataset: str, method: str, sampling: Sampling = "halves", seeds: Iterable[int] = (), fresh: bool = False
+) -> Cell:
+    """Train a method in the harness, in this process, by default at the required train seeds."""
+    problem = loaded(dataset, 99)
+    made = make_method(method, problem.task)
+    planned = runner.plan(problem, made, seeds or TRAIN_SEEDS[sampling], sampling=sampling)
+    return next(outcome for _, outcome in runner.run([planned], jobs=1, fresh=fresh) if isinstance(outcome, Cell))
 
 
 def training_rows(folder: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -124,20 +125,20 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
     assert refused > ROUNDS / 2
 
 
-def once(decoded: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+def once(decoded: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
     """Return the same function, which keeps its answers and its errors."""
 
     @cache
-    def kept(*given: Any) -> dict[str, Any] | UserError:
+    def kept(*given: Any) -> pd.DataFrame | UserError:
         try:
             return decoded(*given)
         except UserError as error:
             return error
 
-    def call(*given: Any) -> dict[str, Any]:
+    def call(*given: Any) -> pd.DataFrame:
         answer = kept(*given)
         if isinstance(answer, UserError):
             raise answer
-        return dict(answer)
+        return answer
 
     return call

@@ -9,32 +9,26 @@ import yaml
 from typer.testing import CliRunner
 
 from benchmark.errors import UserError
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.store.cell import Cell
 from leaderboard.__main__ import app
 from leaderboard.read.results import Results, collect
 from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 
-from .conftest import DATASET, REGRESSION
+from .conftest import DATASET, REGRESSION, trained_inside
 
 
-@pytest.fixture
-def forests(loaded) -> Results:
+@pytest.fixture(scope="module")
+def forests() -> Results:
     """A classification under both samplings, a regression under ``paper``; too few seeds of another method."""
-    cells = []
-    for dataset, name, seeds, sampling in (
-        (DATASET, "random_forest:trees=2", range(1, 23), "halves"),
-        (DATASET, "random_forest:trees=2", range(1, 13), "paper"),
-        (REGRESSION, "random_forest:trees=2", range(1, 11), "paper"),
-        (DATASET, "random_forest:trees=3", range(1, 11), "halves"),
-    ):
-        problem = loaded(dataset, 99)
-        planned = runner.plan(problem, make_method(name, problem.task), seeds, sampling=sampling)
-        cells += [outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell)]
-    return collect(cells)
+    return collect(
+        [
+            trained_inside(DATASET, "random_forest:trees=2", "halves", range(1, 23)),
+            trained_inside(DATASET, "random_forest:trees=2", "paper", range(1, 13)),
+            trained_inside(REGRESSION, "random_forest:trees=2", "paper", range(1, 11)),
+            trained_inside(DATASET, "random_forest:trees=3", "halves", range(1, 11)),
+        ]
+    )
 
 
 def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_named(forests, tmp_path):
