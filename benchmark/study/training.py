@@ -64,7 +64,10 @@ class TrainingContext(Context):
             if (record.study, record.key, record.code) == (self.study.name, key, code):
                 return record.content
         self.note(f"computing {key}")
-        content = make(LocalTrainer(code, self.jobs), *given)
+        try:
+            content = make(LocalTrainer(code, self.jobs), *given)
+        except RuntimeError as error:  # of ``retrain``, which holds the traceback
+            raise UserError(f"{key}: training failed: {str(error).strip().splitlines()[-1]}") from error
         self.store.log_record(Record(self.study.name, key, code, content))
         return content
 

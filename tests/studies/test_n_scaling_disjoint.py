@@ -1,6 +1,5 @@
 """Churn between disjoint samples: which rows they have, and the fits by scipy and on power laws."""
 
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,14 +8,13 @@ from scipy.stats import linregress
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
 from benchmark.study.report import Sampled
 from benchmark.train import sample_for
-from benchmark.types import Model, Problem, Sample
+from benchmark.types import Problem
 
 TINY = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01@train=101"
 SIZES = np.array([121, 242, 484])
@@ -161,14 +159,3 @@ def test_a_mistake_is_named_before_anything_is_trained(told, settings: dict[str,
 def test_a_pool_too_small_for_samples_of_an_eighth_is_named(here) -> None:
     with pytest.raises(UserError, match="the training pool has 7 rows; expected at least 8, so that an eighth"):
         share_out(here, ERM, "b3db_measured@train=7", 99, 3)
-
-
-def test_a_method_that_fails_on_a_sample_is_named_with_its_number_of_rows() -> None:
-    @dataclass(frozen=True)
-    class Broken(Remedy):
-        def fit(self, sample: Sample, learner: Learner) -> Model:
-            raise ValueError("too few rows")
-
-    broken = replace(ERM, remedy=describe(Broken, "broken", title="Broken")())
-    with pytest.raises(UserError, match="broken failed with 12 rows: ValueError: too few rows"):
-        between(load_problem(TINY), broken, 4, 1)

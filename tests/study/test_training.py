@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,8 +25,11 @@ from benchmark.commands import train as commands
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
+from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
+from benchmark.run.runner import retrain
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
@@ -35,6 +38,7 @@ from benchmark.study import selection
 from benchmark.study.context import REPORT
 from benchmark.study.training import LocalTrainer, TrainingContext
 from benchmark.train.device import CPU
+from benchmark.types import Model, Sample
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
 from leaderboard.read.results import Results
@@ -419,6 +423,22 @@ def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_met
     monkeypatch.setattr(type(context_of("bo-loop", []).study), "revision", 2)
     context_of("bo-loop", []).record(*of, first, twin)
     assert records() == before + 3
+
+
+def trained(trainer: LocalTrainer, method: Pipeline) -> dict[str, str]:
+    return {"churn": str(trainer.map(retrain, [(method, synthetic("classification"), (1, 2))]))}
+
+
+def test_a_method_that_fails_is_named_with_its_error_in_a_line(own_store: Path) -> None:
+    @dataclass(frozen=True)
+    class Broken(Remedy):
+        def fit(self, sample: Sample, learner: Learner) -> Model:
+            raise ValueError("too few rows")
+
+    broken = replace(make_method("erm", "classification"), remedy=describe(Broken, "broken", title="Broken")())
+    with pytest.raises(UserError) as caught:
+        context_of("label-floor", []).record("tiny, broken", "b3db_measured@train=24", 99, trained, broken)
+    assert str(caught.value) == "tiny, broken: training failed: ValueError: too few rows"
 
 
 def noted(trainer: LocalTrainer, made: list[str], dataset: str) -> dict[str, str]:
