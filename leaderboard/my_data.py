@@ -18,7 +18,7 @@ from benchmark.errors import UserError
 from benchmark.files import home, save
 from benchmark.measure import deciding
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, find
+from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, example_churn, find
 from benchmark.measure.intervals import Estimate, described
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Predictions
@@ -29,7 +29,6 @@ from leaderboard.scoring import reports
 from leaderboard.scoring.review import tabulate
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import margin_of, rank
-from leaderboard.site.explorer import example_churn
 from leaderboard.tables.boards import MARKS, BoardRow, board
 from leaderboard.tables.columns import absolute, versus
 from leaderboard.tables.table import Table, Value, spelled

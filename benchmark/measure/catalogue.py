@@ -491,6 +491,13 @@ def churn(task: Task) -> Measure:
     return _BY_KEY[task, "churn"]
 
 
+def example_churn(p: Predictions) -> np.ndarray:
+    """Return the churn of each example (T,)."""
+    of_examples = churn(p.task).of_examples
+    assert of_examples is not None
+    return of_examples(p)
+
+
 def boards(task: Task) -> list[Measure]:
     """Return the measures of a task that boards show."""
     return [measure for measure in CATALOGUE if measure.task == task and measure.board]

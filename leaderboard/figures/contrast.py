@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import CHURN
+from benchmark.measure.catalogue import example_churn
 from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import estimate_of
@@ -64,8 +64,7 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     ids, y = both[0].ids, both[0].y
     if len(both[0].seeds) < 2:
         return None
-    assert CHURN.of_examples is not None
-    classes, flips = [predicted_class(p.values) for p in both], [CHURN.of_examples(p) for p in both]
+    classes, flips = [predicted_class(p.values) for p in both], [example_churn(p) for p in both]
     return Contrast(dataset.name, dataset.title, entry.title, split, ids, y, *classes, *flips)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import beyond, boards, churn_of_class, scorecard
+from benchmark.measure.catalogue import beyond, boards, churn_of_class, example_churn, scorecard
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
@@ -99,8 +99,7 @@ def score(
     per_class = {
         runs.classes[c]: (int(n), estimate(churn_of_class(c), [(p, None)], kind)) for c, n in enumerate(counts) if n
     }
-    assert measures[0].of_examples is not None
-    fragile = measures[0].of_examples(p)
+    fragile = example_churn(p)
     flips = _flips(runs, estimates["churn"].value) if "accuracy" in estimates else None
     margin = margin_of(p.values) if runs.kind == "probabilities" else None
     return Score(runs, kind, estimates, card, per_class, flips, fragile, margin, rank(fragile, margin))

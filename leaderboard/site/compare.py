@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.catalogue import scorecard
+from benchmark.measure.catalogue import example_churn, scorecard
 from benchmark.measure.matched import positives
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
@@ -109,4 +109,4 @@ def _flipping(cell: Cell) -> str:
     p = cell.predictions["id"]
     if p.task != "classification" or len(p.seeds) < 2:
         return ""
-    return np.packbits(explorer.example_churn(p) > 0).tobytes().hex()
+    return np.packbits(example_churn(p) > 0).tobytes().hex()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import churn
+from benchmark.measure.catalogue import example_churn
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results
@@ -55,13 +55,6 @@ def index(results: Results, smiles: Mapping[str, Mapping[str, str]]) -> dict[str
         p = next(entry.cells[seed] for entry in dataset.entries if seed in entry.cells).predictions[evalset]
         rows |= {(number, i): [number, i, smiles.get(dataset.name, {}).get(i)] for i in p.ids.tolist()}
     return {"datasets": [[d.name, d.title] for d in results.datasets], "rows": [*rows.values()]}
-
-
-def example_churn(p: Predictions) -> np.ndarray:
-    """Return the churn of each example (T,)."""
-    of_examples = churn(p.task).of_examples
-    assert of_examples is not None
-    return of_examples(p)
 
 
 def _predictions(

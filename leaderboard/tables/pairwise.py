@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, scorecard
+from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, example_churn, scorecard
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
 from benchmark.measure.measure import Measure
@@ -160,13 +160,11 @@ def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]
     Examples of several splits add up.
     """
     a, b = dataset.entry(first), dataset.entry(second)
-    of_examples = CHURN.of_examples
     assert a is not None
     assert b is not None
-    assert of_examples is not None
     alone = np.zeros(2, dtype=int)
     for pair in shared(a, b):
-        flips = [of_examples(p) > 0 for p in pair]
+        flips = [example_churn(p) > 0 for p in pair]
         alone += [(flips[0] & ~flips[1]).sum(), (~flips[0] & flips[1]).sum()]
     return int(alone[0]), int(alone[1])
 

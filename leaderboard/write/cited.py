@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from benchmark.errors import UserError
@@ -33,7 +34,7 @@ class Frozen:
     csv: Path
     sha256: str
 
-    @property
+    @cached_property
     def cells(self) -> Mapping[str, str | Value]:
         """The cells that have an address, by it."""
         pairs = zip(addresses(self.table), self.table.rows, strict=True)

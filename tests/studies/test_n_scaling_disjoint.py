@@ -1,6 +1,5 @@
 """Churn between disjoint samples: which rows they have, and the fits by scipy and on power laws."""
 
-
 import numpy as np
 import pytest
 from scipy.stats import linregress
