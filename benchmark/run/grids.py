@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from benchmark.data.spec import as_written, expand
 from benchmark.errors import UserError, did_you_mean
-from benchmark.registry import settings_of
+from benchmark.registry import make_method, settings_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Grid, decode_key
 from benchmark.types import Sampling, Task, Tune
@@ -29,7 +29,8 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     """True if each method is trained with all settings of its grid."""
     learner: list[str] = Field([""], min_length=1)
     features: list[str] = Field([""], min_length=1)
-    """Datasets whose rows are not molecules are left out for features other than ``""``, their own."""
+    """Datasets whose rows are not molecules are left out for features other than ``""``, their own, and for what reads
+    SMILES."""
     tune: list[Tune] = Field([""], min_length=1)
     sampling: Sampling = "halves"
     canonical_seed: str = "99"
@@ -45,11 +46,17 @@ class Block(BaseModel, frozen=True, extra="forbid"):
             methods = [name.strip() for name in self.method.split(",")]
             if self.settings:
                 methods = [text for name in methods for text in settings_of(name, spec.task, self.sampling)]
-            combined = itertools.product(self.learner, self.tune)
             yield [
-                Grid(methods, [dataset], splits, seeds, self.sampling, learner, features, tune)
-                for learner, tune in combined
+                Grid(readable, [dataset], splits, seeds, self.sampling, learner, features, tune)
+                for learner, tune in itertools.product(self.learner, self.tune)
+                if (
+                    readable := [name for name in methods if spec.smiles or not _reads_smiles(name, spec.task, learner)]
+                )
             ]
+
+
+def _reads_smiles(method: str, task: Task, learner: str) -> bool:
+    return make_method(method, task, learner=learner).reading.reads == "smiles"
 
 
 class Grids(NamedTuple):

@@ -39,14 +39,28 @@ task = "regression"
 learner = ["", "svm"]
 tune = ["", "best"]
 sampling = "paper"
+[[block]]
+name = "three"
+method = "erm,gin"
+dataset = "glass,dili"
+seeds = "2"
+[[block]]
+name = "four"
+method = "erm"
+dataset = "glass"
+learner = ["", "gin"]
+seeds = "2"
 """
-    one, two = read(written(tmp_path, text)).blocks
+    one, two, three, four = read(written(tmp_path, text)).blocks
     bits = [Grid(["erm", "svm"], [name], [99], [1, 2], "halves") for name in ("glass", "dili", "esol")]
     assert [*one.grids()] == [[grid] for grid in [*bits, *(bits[i]._replace(features="atom_pairs.64") for i in (1, 2))]]
     plain = Grid(["erm"], ["esol"], [99], [*range(1, 11)], "paper")
     assert [*two.grids()] == [
         [plain._replace(learner=learner, tune=tune) for learner in ("", "svm") for tune in ("", "best")]
     ]
+    plain = bits[0]._replace(methods=["erm"])  # the rows of glass are compositions, without SMILES
+    assert [*three.grids()] == [[plain], [bits[1]._replace(methods=["erm", "gin"])]]
+    assert [*four.grids()] == [[plain]]
     assert read(tmp_path / "grids.toml", "two").blocks == [two]
 
 
