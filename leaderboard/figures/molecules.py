@@ -66,7 +66,7 @@ def draw(smiles: str, width: int, height: int) -> str:
     svg = ElementTree.Element("svg", {"xmlns": SVG, **size, "aria-hidden": "true"})
     for shape in shapes(smiles, width, height):
         style = {"stroke": shape.stroke, "stroke-width": f"{10 * shape.width:g}"} if shape.width else {}
-        style = {"d": _relative(shape.path), "fill": shape.fill, **style}
+        style = {"d": relative(shape.path, 10), "fill": shape.fill, **style}
         style = {key: "currentColor" if value == INK else value for key, value in style.items()}
         ElementTree.SubElement(svg, "path", style)
     return ElementTree.tostring(svg, encoding="unicode")
@@ -87,12 +87,16 @@ def segments(path: str) -> Iterator[tuple[str, np.ndarray]]:
             command = "L" if command == "M" else command
 
 
-def _relative(path: str) -> str:
+def relative(path: str, scale: int, unit: int = 1) -> str:
+    """Return a path with each point relative to the one before, which halves its length.
+
+    Coordinates are rounded to whole 1/``scale`` and written in ``unit`` of these.
+    """
     here = first = np.zeros(2, dtype=int)
     parts = []
     for command, points in segments(path):
-        moved = np.round(10 * points).astype(int) - here
-        parts.append(command.lower() + " ".join(f"{x},{y}" for x, y in moved.tolist()))
+        moved = np.round(scale * points).astype(int) - here
+        parts.append(command.lower() + " ".join(f"{x / unit:g},{y / unit:g}" for x, y in moved.tolist()))
         here = here + moved[-1] if len(moved) else first
         first = here if command == "M" else first
     return "".join(parts)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
 from leaderboard.figures.figure import Figure
+from leaderboard.figures.molecules import relative
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -202,7 +203,8 @@ def _for_pages(svg: str, alt: str) -> str:
 def _attribute(name: str, value: str) -> str:
     if name == "style":
         return re.sub(r"font-family: [^;]*;? ?", "", value).replace(INK, "currentColor").strip("; ")
-    if name in ("d", "x", "y", "transform", "width", "height"):
-        value = re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
-        return re.sub(r"\s*\n\s*", "", value) if name == "d" else value
+    if name == "d":
+        return relative(value.upper(), 100, 100)
+    if name in ("x", "y", "transform", "width", "height"):
+        return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
     return value
