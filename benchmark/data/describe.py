@@ -607,7 +607,8 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
 
 def _dates(texts: pd.Series) -> str:
     """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
-    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or texts.str.fullmatch(rf"\s*{NUMBER}\s*").any():
+    numbers = texts.str.replace(",", ".", n=1, regex=False).str.fullmatch(rf"\s*{NUMBER}\s*")
+    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or numbers.any():
         return ""
     if texts.str.fullmatch(r"\D*\d+").mean() == 1 and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
         return ""  # names with a number, such as E-0123

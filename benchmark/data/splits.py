@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmark.data.readers import MISSING
 from benchmark.data.spec import time_column
 from benchmark.errors import UserError
 
@@ -146,36 +147,42 @@ NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d",
 DAY_OR_MONTH_FIRST = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"))
 
 
-def moments(texts: Sequence[str]) -> np.ndarray:
-    """Return dates as numbers (N,) in their order, nan for an empty text.
+def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -> np.ndarray:
+    """Return dates as numbers (N,) in their order, nan for an empty text and for a word for a missing value, as n/a.
 
     Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024, 03/31/24,
-    03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, and if all could be read with the day
-    and with the month first.
+    03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, naming ``column`` and line if
+    ``lines`` (N,) are given, and if all could be read with the day and with the month first.
 
     >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01-APR-24"]))[0])
     (array([2015. , 2016.5,    nan]), 1.0)
     """
-    column = pd.Series([*texts], dtype=object).astype(str).str.strip()
-    there = (column != "").to_numpy()
-    known = column[there]
+    written = pd.Series([*texts], dtype=object).astype(str).str.strip()
+    there = ~written.isin(MISSING).to_numpy()
+    known = written[there]
     numbered = known.str.extract(r"^(\D*)(\d+)$")
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
     if not np.isfinite(found).all():
-        found = (_dates(known) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    out = np.full(len(column), np.nan)
+        found = (_dates(known, column, lines) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    out = np.full(len(written), np.nan)
     out[there] = found
     return out
 
 
-def _dates(known: pd.Series) -> pd.Series:
+def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
+    """Return texts as dates of the years that nanoseconds can count; ``lines`` are those of the rows of its index."""
+
+    def place(row: int) -> str:
+        return f"column {column!r}, line {lines[row]}: " if len(lines) else ""
+
     def read(text: pd.Series, *formats: str) -> pd.Series:
         dates = pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns, UTC]")
         for each in formats:
             left = dates.isna()
             if left.any():
-                dates[left] = pd.to_datetime(text[left], format=each, errors="coerce", utc=True).astype(dates.dtype)
+                found = pd.to_datetime(text[left], format=each, errors="coerce", utc=True)
+                dates[left] = found.where(found.dt.year.between(1678, 2261)).astype(dates.dtype)
         return dates
 
     slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
@@ -191,23 +198,26 @@ def _dates(known: pd.Series) -> pd.Series:
     readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
-        wrong = known[
-            max(readings, key=lambda reading: reading.notna().sum()).isna().pipe(lambda of: of[of].index)
-        ].iloc[0]
-        raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
+        row = max(readings, key=lambda reading: reading.notna().sum()).isna().idxmax()
+        raise UserError(
+            f"{place(row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers such as "
+            "years; where there is none (9999-12-31), leave the field empty"
+        )
     if len(whole) > 1 and not whole[0].equals(whole[1]):
-        wrong = known[(whole[0] != whole[1]).pipe(lambda of: of[of].index)].iloc[0]
-        raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")
+        row = (whole[0] != whole[1]).idxmax()
+        raise UserError(
+            f"{place(row)}{known[row]!r} could have the day or the month first: write dates as in 2024-03-31"
+        )
     return certain.fillna(whole[0])
 
 
-def time_split(dates: Sequence[str], share: float) -> Split:
+def time_split(dates: Sequence[str], share: float, column: str = "", lines: Sequence[int] = ()) -> Split:
     """Split rows by their dates (``moments``): the pool, in the order of time, and the later rows as the ID test.
 
     Rows of one date stay together: the pool ends with the date that brings it nearest to ``share`` of the rows. Rows of
-    one date keep their order, and rows without a date are left out.
+    one date keep their order, and rows without a date are left out. Raises UserError for a text that is no date.
     """
-    when = moments(dates)
+    when = moments(dates, column, lines)
     order = np.argsort(when, kind="stable")[: int(np.isfinite(when).sum())].astype(np.int64)
     ends = np.flatnonzero(np.diff(when[order])) + 1  # places of a first row with a later date
     if len(ends) == 0:
@@ -216,10 +226,12 @@ def time_split(dates: Sequence[str], share: float) -> Split:
     return Split(order[:end], {"id": order[end:]})
 
 
-def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
+def make_split(
+    name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str], lines: Sequence[int] = ()
+) -> Split:
     """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
 
-    Raises UserError for an unknown name and for a split with an empty part.
+    Raises UserError for an unknown name, for an entry that cannot be read, and for a split with an empty part.
     """
     kind, _, text = name.partition(":")
     try:
@@ -235,7 +247,8 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     elif kind == "group" and text:
         split = group_split(parts, seed)
     elif kind == "time" and text:
-        split = time_split(parts, time_column(text)[1])
+        column, share = time_column(text)
+        split = time_split(parts, share, column, lines)
     elif kind == "scaffold" and 0 <= share <= 1:
         split = scaffold_split(scaffolds, seed, share)
     elif kind == "random" and 0 <= share <= 1:

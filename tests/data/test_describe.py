@@ -223,6 +223,12 @@ def test_dates_that_may_be_read_in_two_ways_years_and_quarters_are_no_categories
     assert offer in line
 
 
+@pytest.mark.parametrize("texts", [["-1,27", "-0,5", "2,13"], ["2021-03-01", "2021-04-01", "9999-12-31"]])
+def test_decimal_commas_and_dates_that_stand_for_none_are_no_dates_to_split_by(tmp_path, texts):
+    fields, _ = described(tmp_path, ["0", "1"], {"other": texts})
+    assert not [line for line in offers(tmp_path / "assay.csv", fields) if "time:" in line]
+
+
 def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
     texts = ["1,234", "5,678", "2"]
     with pytest.raises(UserError, match=r"line 2: in '1,234', the comma .* say --decimal , or --decimal \."):

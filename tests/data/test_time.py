@@ -28,6 +28,7 @@ from benchmark.types import Model, Problem, Sample
         (["31/01/1970", "1/2/1970"], [30, 31]),
         (["01/31/1970", "2/1/1970"], [30, 31]),
         (["", ""], [np.nan, np.nan]),
+        (["1970-01-03", "n/a", "NULL"], [2, np.nan, np.nan]),
         (["Fri, 02 Jan 1970", "Sun, 04 Jan 1970"], [1, 3]),
         (["1970Q1", "1970-Q2"], [0, 90]),
     ],
@@ -43,6 +44,9 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["2024-02-31", "2024-03-01"], "'2024-02-31' is not a date"),
         (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
         (["A-1", "B-2"], "'A-1' is not a date"),
+        (["2024-01-31", "9999-12-31"], "'9999-12-31' is not a date"),
+        (["0001-01-01", "2024-01-31"], "'0001-01-01' is not a date"),
+        (["-1,27", "-0,5"], "'-1,27' is not a date"),
         (["03-JAN-22", "03/04/22"], "'03/04/22' could have the day or the month first"),
     ],
 )
@@ -50,6 +54,15 @@ def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None
     with pytest.raises(UserError) as caught:
         moments(texts)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("merge", ["", "mean"])
+@pytest.mark.parametrize("text", ["soon", "9999-12-31", "44000"])
+def test_a_text_that_is_no_date_is_found_by_dataset_column_and_line(described, tmp_path: Path, text, merge) -> None:
+    table = table_of(MOLECULES)
+    table.loc[5, "day"] = text
+    with pytest.raises(UserError, match=f"^mine: column 'day', line 7: '{text}' is not a date: .* leave the field"):
+        load_problem(described(tmp_path, table, task="regression", split="time:day", merge=merge))
 
 
 def test_the_pool_is_in_the_order_of_time_and_the_test_is_later() -> None:
