@@ -100,6 +100,7 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     pool = split_rows(spec, rows, plan.key.canonical_seed).train
     everything, reads = np.arange(len(rows.used)), plan.method.base.reads
     featurisers = [Featuriser.of(spec, rows, index, reads) for index in (pool, everything)]
+    featurisers[0].check(table)
     parts = max(1, len(table) // TOGETHER) if reads == "numbers" else 1  # SMILES are as wide as the longest of a table
     workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
     index = np.array_split(np.arange(len(table)), parts)
