@@ -144,6 +144,14 @@ MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec",
 """German names of months, and a short one that Python does not know."""
 NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
 """Dates that cannot be mistaken, with slashes between their parts."""
+UNORDERED = (
+    (r"\d{7,8}", 7, 8, ("%d%m%Y", "%m%d%Y")),
+    (r"\d{5,6}", 5, 6, ("%m%Y",)),
+    (r"\d{5,6}", 6, 6, ("%d%m%y", "%m%d%y")),
+    (r"\d{1,2}\.\d{4}", 6, 7, ("%m.%Y",)),
+    (r"\d{4}\.\d{1,2}", 6, 0, ("%Y.%m",)),
+)
+"""Dates that are numbers in another order: pattern, the least length of the longest, length with zeros, formats."""
 DAY_OR_MONTH_FIRST = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"))
 
 
@@ -152,7 +160,8 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
 
     Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024, 03/31/24,
     03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, naming ``column`` and line if
-    ``lines`` (N,) are given, and if all could be read with the day and with the month first.
+    ``lines`` (N,) are given, if all could be read with the day and with the month first, and if numbers could be dates
+    in another order.
 
     >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01-APR-24"]))[0])
     (array([2015. , 2016.5,    nan]), 1.0)
@@ -163,28 +172,51 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
     numbered = known.str.extract(r"^(\D*)(\d+)$")
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
-    if not np.isfinite(found).all():
+    if np.isfinite(found).all():
+        _refuse_unordered(known, found, column, lines)
+    else:
         found = (_dates(known, column, lines) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     out = np.full(len(written), np.nan)
     out[there] = found
     return out
 
 
-def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
-    """Return texts as dates of the years that nanoseconds can count; ``lines`` are those of the rows of its index."""
+def _place(column: str, lines: Sequence[int], row: int) -> str:
+    """Return the beginning of an error on a row, if the lines of the rows are known."""
+    return f"column {column!r}, line {lines[row]}: " if len(lines) else ""
 
-    def place(row: int) -> str:
-        return f"column {column!r}, line {lines[row]}: " if len(lines) else ""
 
-    def read(text: pd.Series, *formats: str) -> pd.Series:
-        dates = pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns, UTC]")
+def _refuse_unordered(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
+    """Raise UserError for numbers that may be dates whose order is not that of the numbers, such as 31122020."""
+    texts = known.str.removesuffix(".0")  # of a spreadsheet with empty cells
+    if texts.str.fullmatch(r"(19|20)\d{4}(\d{2})?").all() and _read(texts, "%Y%m%d", "%Y%m").notna().all():
+        return
+    for pattern, longest, width, formats in UNORDERED:
+        if texts.empty or not texts.str.fullmatch(pattern).all() or texts.str.len().max() < longest:
+            continue
         for each in formats:
-            left = dates.isna()
-            if left.any():
-                found = pd.to_datetime(text[left], format=each, errors="coerce", utc=True)
-                dates[left] = found.where(found.dt.year.between(1678, 2261)).astype(dates.dtype)
-        return dates
+            dates = _read(texts.str.zfill(width), each)
+            if dates.dt.year.between(1900, 2099).all() and not dates.rank().equals(numbers.rank()):
+                row = texts.index[0]
+                raise UserError(
+                    f"{_place(column, lines, row)}{known[row]!r} may be a number or the date {dates[row]:%Y-%m-%d}, "
+                    "which differ in the order of the rows: write dates as in 2024-03-31, and other numbers with a "
+                    "letter before them, as in E-0123"
+                )
 
+
+def _read(texts: pd.Series, *formats: str) -> pd.Series:
+    """Return texts as dates by the first format that each has, of the years that nanoseconds can count."""
+    dates = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[ns, UTC]")
+    for each in formats:
+        left = dates.isna()
+        if left.any():
+            found = pd.to_datetime(texts[left], format=each, errors="coerce", utc=True)
+            dates[left] = found.where(found.dt.year.between(1678, 2261)).astype(dates.dtype)
+    return dates
+
+
+def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
     slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
     slashed = slashed.str.lower().str.replace(r"[^\W\d_]+", lambda word: MONTHS.get(word[0], word[0]), regex=True)
@@ -193,20 +225,22 @@ def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     slashed = slashed.mask(
         quarter[0].notna(), quarter[0] + "/" + (3 * pd.to_numeric(quarter[1]) - 2).astype(str) + "/1"
     )
-    certain = read(known, "ISO8601").fillna(read(slashed, *NAMED))
+    certain = _read(known, "ISO8601").fillna(_read(slashed, *NAMED))
     left = slashed[certain.isna()]
-    readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
+    readings = [_read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
-        row = max(readings, key=lambda reading: reading.notna().sum()).isna().idxmax()
+        unread = max(readings, key=lambda reading: reading.notna().sum()).isna()
+        row = left.index[unread][0]
         raise UserError(
-            f"{place(row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers such as "
-            "years; where there is none (9999-12-31), leave the field empty"
+            f"{_place(column, lines, row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers "
+            "such as years; where there is none (9999-12-31), leave the field empty"
         )
     if len(whole) > 1 and not whole[0].equals(whole[1]):
-        row = (whole[0] != whole[1]).idxmax()
+        row = left.index[whole[0] != whole[1]][0]
         raise UserError(
-            f"{place(row)}{known[row]!r} could have the day or the month first: write dates as in 2024-03-31"
+            f"{_place(column, lines, row)}{known[row]!r} could have the day or the month first: write dates as in "
+            "2024-03-31"
         )
     return certain.fillna(whole[0])
 

@@ -31,6 +31,12 @@ from benchmark.types import Model, Problem, Sample
         (["1970-01-03", "n/a", "NULL"], [2, np.nan, np.nan]),
         (["Fri, 02 Jan 1970", "Sun, 04 Jan 1970"], [1, 3]),
         (["1970Q1", "1970-Q2"], [0, 90]),
+        (["20201231", "20210101"], [20201231, 20210101]),
+        (["200911", "201003"], [200911, 201003]),
+        (["2021.03", "2021.10"], [2021.03, 2021.1]),
+        (["2016.5", "2016.25"], [2016.5, 2016.25]),
+        (["43831", "44196"], [43831, 44196]),
+        (["12001", "12002"], [12001, 12002]),
     ],
 )
 def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]) -> None:
@@ -47,6 +53,12 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["2024-01-31", "9999-12-31"], "'9999-12-31' is not a date"),
         (["0001-01-01", "2024-01-31"], "'0001-01-01' is not a date"),
         (["-1,27", "-0,5"], "'-1,27' is not a date"),
+        (["03.2021", "11.2020"], "'03.2021' may be a number or the date 2021-03-01, which differ in the order"),
+        (["2021.10", "2021.3"], "'2021.10' may be a number or the date 2021-10-01"),
+        (["31122020", "1012021"], "'31122020' may be a number or the date 2020-12-31"),
+        (["12312020.0", "01012021.0"], "'12312020.0' may be a number or the date 2020-12-31"),
+        (["122020", "12021"], "'122020' may be a number or the date 2020-12-01"),
+        (["311220", "010121"], "'311220' may be a number or the date 2020-12-31"),
         (["03-JAN-22", "03/04/22"], "'03/04/22' could have the day or the month first"),
     ],
 )
