@@ -98,9 +98,9 @@ def given_split(parts: Sequence[str]) -> Split:
 def fold_split(parts: Sequence[str], fold: int | None) -> Split:
     """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError.
 
-    A number may follow a word, as in ``fold 3``.
+    A number may follow a word, as in ``fold 3``; the ``-`` of ``fold-3`` is a hyphen.
     """
-    found = pd.Series([*parts], dtype=str).str.extract(r"^[^\d-]*(-?\d+)(?:\.0*)?$", expand=False)
+    found = pd.Series([*parts], dtype=str).str.extract(r"^(?:\D*[^\W\d]-)?[^\d-]*(-?\d+)(?:\.0*)?$", expand=False)
     numbers = pd.to_numeric(found, errors="coerce")
     wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
