@@ -92,19 +92,24 @@ def planned(cell: Cell) -> Planned:
 def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[[], object] = lambda: None) -> Answers:
     """Return what a cell's models say about the rows of ``table``, which has the inputs of its dataset.
 
-    ``done`` is called after each model. What a retraining says about a molecule of a test set is what is recorded.
+    ``done`` is called after each model; none is trained if no row can be read. What a retraining says about a molecule
+    of a test set is what is recorded.
     """
     spec = load_spec(with_features(plan.dataset, plan.method.features))
     rows = load_rows(spec)
     pool = split_rows(spec, rows, plan.key.canonical_seed).train
     everything, reads = np.arange(len(rows.used)), plan.method.base.reads
     featurisers = [Featuriser.of(spec, rows, index, reads) for index in (pool, everything)]
+    featurisers[0].check(table)
     parts = max(1, len(table) // TOGETHER) if reads == "numbers" else 1  # SMILES are as wide as the longest of a table
     workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
     index = np.array_split(np.arange(len(table)), parts)
     read_rows = workers(delayed(featurisers[0].read)(table.iloc[some]) for some in index)
     features = [np.concatenate(part) for part in zip(*read_rows, strict=True)]
     inputs, of_all, reasons = _both(*(featuriser.scale(*features) for featuriser in featurisers))
+    if len(inputs) == 0:  # models cannot predict nothing
+        nothing = np.empty((len(plan.key.seeds), 0, plan.problem.n_outputs), dtype=np.float32)
+        return Answers(nothing[0], nothing, reasons)
     tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
     values = _each(plan, [(whole(plan), "update", 1, of_all), *tasks], jobs, done)
     return Answers(values[0], np.stack(values[1:]), reasons)
@@ -212,9 +217,11 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Raises UserError if the file has neither the dataset's SMILES column nor one called SMILES.
+    Raises UserError if the file has no rows, and if it has neither the dataset's SMILES column nor one called SMILES.
     """
     table = read(path.read_bytes(), path.name, sheet)
+    if table.empty:
+        raise UserError(f"{path}: the table has a header and no rows: there is nothing to predict")
     if not spec.smiles:
         return table
     named = [name for name in table.columns if name == spec.smiles] or [

@@ -300,6 +300,14 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
     if not spec.merge and any(repeat.conflict for repeat in report.repeats):
         rule = "mean" if spec.task == "regression" else "majority"
         say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
+    if spec.split.startswith("time:"):
+        from benchmark.data.problem import split_rows
+        from benchmark.data.rows import load_rows
+
+        rows = load_rows(spec)
+        split = split_rows(spec, rows, 99)
+        first, last, then, end = rows.used["part"].iloc[[*split.train[[0, -1]], *split.tests["id"][[0, -1]]]]
+        say(f"  by {spec.split_column!r}, training rows are of {first} to {last}, and test rows of {then} to {end}")
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
     if excluded.is_file():
         say(f"  the rows that are left out: {excluded}")

@@ -16,9 +16,11 @@ import tomli_w
 from benchmark.data.checks.health import left_out
 from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
+from benchmark.data.features import own_columns
 from benchmark.data.problem import checked
-from benchmark.data.rows import Rows, load_rows, load_table
+from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.values import refuse_other_mark
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -153,6 +155,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
     table = table_of(file, fields.get("sheet", ""))[1]
+    _refuse_other_mark(table, load_spec(last), file.name)
     fields |= {"rows": len(table), "family": fields.get("family", base), "previous": last}
     if "one_hot" in fields:  # a category keeps its place, and new ones come after the known
         known = [(one, categories(table, one[0], file.name)) for one in fields["one_hot"] if one[0] in table]
@@ -160,6 +163,19 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     fields.pop("parsable", None)
     path = write_dataset(file, f"{base}_v{number}", None, fields)
     return path, last, _changed(load_spec(last), load_spec(path.stem))
+
+
+def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> None:
+    """Raise UserError if numbers of a new version seem to have another decimal mark than the ``last``."""
+    if not last.decimal:
+        return
+    before = raw_table(last)
+    names = [last.target, *(own_columns(before, last) if "columns" in last.features else ())]
+    try:
+        refuse_other_mark(before, names, last, "")
+    except UserError:  # marks between thousands, and no decimals, which --decimal said
+        return
+    refuse_other_mark(table, [name for name in names if name in table], last, file)
 
 
 def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:

@@ -22,7 +22,7 @@ from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, related, spelled
+from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, marks, related, spelled
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -156,7 +156,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         split = given.split or "scaffold:0.8"
         roles: dict[str, Any] = {"smiles": smiles, "id": name, "features": ["morgan:2048:2"], "split": split}
     else:
-        roles = _of_rows(table, columns, given, meaning, notes)
+        roles = _of_rows(table, columns, given, meaning, notes, file.name)
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
         if not given.log10:
@@ -192,10 +192,10 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
 
 
 def _of_rows(
-    table: pd.DataFrame, columns: Sequence[str], given: Options, meaning: dict[str, Any], notes: list[str]
+    table: pd.DataFrame, columns: Sequence[str], given: Options, meaning: dict[str, Any], notes: list[str], file: str
 ) -> dict[str, Any]:
     """Return the fields of a table without molecules that say what its columns are; the mark of decimals goes to
-    ``meaning``, if the target says nothing of it."""
+    ``meaning``, if the target says nothing of it. Raises UserError if it differs between columns."""
     for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
         if "decimal" in meaning:
             break
@@ -210,7 +210,29 @@ def _of_rows(
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     used = {given.target, name, *given.one_hot}
     ignored = [column for column in columns if column in texts | {*numbered} and column not in used]
+    if "decimal" in meaning and not given.decimal:
+        others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
+        _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
+
+
+def _refuse_two_marks(table: pd.DataFrame, columns: Sequence[str], meaning: dict[str, Any], file: str) -> None:
+    """Raise UserError if numbers of some columns may have another decimal mark than the one in ``meaning``."""
+    found = marks(table, columns, meaning["decimal"], meaning.get("suffix", ""))
+    with_mark = found[found["mark"].isin(["own", "thousands"])]
+    wrong = found[found["mark"] == "other"]
+    if not (found["mark"] == "thousands").any():  # nothing shows that the other mark stands between thousands
+        unclear = (found["mark"] == "either") & ~found["column"].isin(with_mark["column"])
+        wrong = pd.concat([wrong, found[unclear]])
+    if wrong.empty or with_mark.empty:
+        return
+    one, other = with_mark.iloc[0], wrong.iloc[0]
+    names = ("comma", "point") if meaning["decimal"] == "," else ("point", "comma")
+    raise UserError(
+        f"{file}: column {one['column']!r}, line {one['line']}: {one['text']!r} has a decimal {names[0]}, but "
+        f"{other['text']!r} in column {other['column']!r}, line {other['line']}, a {names[1]}: use one of them in all "
+        f"columns, or say --decimal {meaning['decimal']} if the {names[1]} stands between thousands"
+    )
 
 
 class _Target:
@@ -233,6 +255,8 @@ class _Target:
         bare = self.texts.map(lambda text: related(text)[1])
         if mark := given.decimal or self.decimal(bare):
             found["decimal"] = mark
+        if self.target in self.table.attrs["native"]:
+            mark = ""
         if suffix := self._suffix(bare):
             found["suffix"] = suffix
         bare = bare.map(lambda text: spelled(text, mark, suffix))
@@ -607,7 +631,8 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
 
 def _dates(texts: pd.Series) -> str:
     """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
-    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or texts.str.fullmatch(rf"\s*{NUMBER}\s*").any():
+    numbers = texts.str.replace(",", ".", n=1, regex=False).str.fullmatch(rf"\s*{NUMBER}\s*")
+    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or numbers.any():
         return ""
     if texts.str.fullmatch(r"\D*\d+").mean() == 1 and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
         return ""  # names with a number, such as E-0123
@@ -689,7 +714,8 @@ def _is_row_number(texts: pd.Series, name: str) -> bool:
 def _not_numbers(table: pd.DataFrame, found: dict[str, Any]) -> set[str]:
     """Return the columns that hold no number, or anything else."""
     if mark := found.get("decimal", ""):
-        table = table.map(lambda text: spelled(text, mark))
+        texts = table.columns.difference(table.attrs["native"])
+        table = table.assign(**{name: table[name].map(lambda text: spelled(text, mark)) for name in texts})
     numbers, missing = features.numbers_in(table)
     numeric = (missing | ~np.isnan(numbers)).all(axis=0) & ~missing.all(axis=0)
     return set(table.columns[~numeric])

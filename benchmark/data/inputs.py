@@ -14,7 +14,7 @@ from rdkit import Chem, rdBase
 from benchmark.data.features import LARGEST, columns, featurise, fitted, transformed
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
-from benchmark.data.values import legible, spelled
+from benchmark.data.values import legible, refuse_other_mark, spelled
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.types import Inputs, Reads
@@ -72,17 +72,23 @@ class Featuriser:
     def __call__(self, table: pd.DataFrame) -> tuple[Inputs, np.ndarray]:
         """Return the G rows that can be read, and for all rows (T,) why not, empty for the G.
 
-        A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column.
+        A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column, and
+        for numbers with another decimal mark than the dataset's.
         """
+        self.check(table)
         return self.scale(*self.read(table))
+
+    def check(self, table: pd.DataFrame, file: str = "the table") -> None:
+        """Raise UserError for a missing column, and for numbers with another decimal mark than the dataset's."""
+        wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
+        if missing := [name for name in wanted if name not in table.columns]:
+            raise UserError(f"{file} has no column {missing[0]!r}: expected {', '.join(wanted)}")
+        refuse_other_mark(table, self.numbers, DatasetSpec(**self.fields), file)
 
     def read(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the features (G, D) of the rows that can be read, before they are standardised, their SMILES (G,),
-        and for all rows (T,) why not. Raises UserError for a missing column.
+        and for all rows (T,) why not. The table has passed ``check``.
         """
-        wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
-        if missing := [name for name in wanted if name not in table.columns]:
-            raise UserError(f"the table has no column {missing[0]!r}: expected {', '.join(wanted)}")
         reasons = np.full(len(table), "", dtype=object)
         texts: dict[str, list[str]] = {}
         molecules: list[Chem.Mol | None] = [None] * len(table)
@@ -97,7 +103,7 @@ class Featuriser:
                     molecules[i] = molecule
         for name in self.numbers:
             given = table[name]
-            if self.fields["decimal"]:
+            if self.fields["decimal"] and name not in table.attrs.get("native", ()):
                 given = given.map(lambda text: spelled(text, self.fields["decimal"]) if isinstance(text, str) else text)
             values = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64)
             wrong = given.notna().to_numpy() & ~(np.abs(values) <= LARGEST) & (reasons == "")

@@ -116,7 +116,11 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
     Raises UserError for an unknown split, an empty part, and a pool with fewer than ``spec.train`` rows.
     """
     used = rows.used
-    split = make_split(spec.split, canonical_seed, used["scaffold"].tolist(), used["part"].tolist())
+    columns = (used[name].tolist() for name in ("scaffold", "part", "line"))
+    try:
+        split = make_split(spec.split, canonical_seed, *columns)
+    except UserError as error:
+        raise UserError(f"{spec.name}: {error}") from error
     if spec.train is None:
         return split
     if spec.train > len(split.train):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
     become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, UTF-16 or Windows-1252.
-    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, and
-    the ``separator`` of a text file.
+    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, the
+    ``separator`` of a text file, and ``native``, the columns with fractions that the file holds as numbers and not as
+    text: what their point means is certain.
     The UserError of a failure names the file, and the line if there is one.
     """
     notes: list[str] = []
@@ -55,25 +57,30 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
         if content.startswith(b"PAR1"):
-            header, cells, lines = _parquet(content)
+            header, cells, lines, native = _parquet(content)
         elif content.startswith(b"PK\x03\x04"):
-            header, cells, lines = _workbook(content, name, sheet, notes)
+            header, cells, lines, native = _workbook(content, name, sheet, notes)
         else:
             text = _decoded(content, name, notes)
             if "M  END" in text:
-                header, cells, lines = _sdf(text)
+                header, cells, lines, native = _sdf(text)
             else:
-                (header, cells, lines), separator = _delimited(text)
+                (header, cells, lines, native), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
-    table = pd.DataFrame(cells, columns=_names(header), dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
+    names = _names(header)
+    table = pd.DataFrame(cells, columns=names, dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
     repeated = sorted(name for name, count in Counter(header).items() if count > 1)
-    table.attrs = {"notes": notes, "repeated": repeated, "separator": separator}
+    table.attrs = {"notes": notes, "repeated": repeated, "separator": separator, "native": [names[i] for i in native]}
     return table
 
 
-Cells = tuple[list[str], np.ndarray, Sequence[int]]
-"""Header (D,), texts (N, D) as objects, and the line of each row (N,)."""
+Cells = tuple[list[str], np.ndarray, Sequence[int], Sequence[int]]
+"""Header (D,), texts (N, D) as objects, the line of each row (N,), and the places of the ``native`` columns."""
+
+
+class Fraction(str):
+    """A cell of a workbook that holds a number with a point, and not its text."""
 
 
 def _decoded(content: bytes, name: str, notes: list[str]) -> str:
@@ -128,11 +135,17 @@ def _parquet(content: bytes) -> Cells:
                 read.append(batch)
     table = pa.Table.from_batches(read).to_pandas()
     header = [*map(str, table)]
+    native = [i for i in range(len(header)) if _has_fractions(table.iloc[:, i])]
     cells = table.astype(object).where(table.notna(), "").astype(str).to_numpy(dtype=object)
     for column, texts in zip(header, cells.T, strict=True):
         if odd := next((i for i, text in enumerate(texts, 1) if "\0" in text), 0):
             raise ValueError(f"row {odd}, column {column!r}: expected text, found a NUL byte")
-    return header, cells, range(1, len(cells) + 1)
+    return header, cells, range(1, len(cells) + 1), native
+
+
+def _has_fractions(values: pd.Series) -> bool:
+    kind = values.dtype.kind
+    return kind == "f" or (kind == "O" and any(isinstance(value, Decimal) for value in values))
 
 
 def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
@@ -167,7 +180,16 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     texts = np.array([cells + [""] * (width - len(cells)) for _, cells in rows[1:]], dtype=object)
     header += [""] * (width - len(header))
     kept = [bool(text) or bool((texts[:, i] != "").any()) for i, text in enumerate(header)]
-    return [t for t, keep in zip(header, kept, strict=True) if keep], texts[:, kept], [line for line, _ in rows[1:]]
+    texts = texts[:, kept]
+    native = []
+    for i, column in enumerate(texts.T):
+        fractions = np.array([isinstance(text, Fraction) for text in column])
+        if not any("," in text for text in column[~fractions]):
+            native += [i] * bool(fractions.any())
+        else:  # beside texts with commas, whose points may stand between thousands: so may not that of 10.6290
+            column[fractions] = [re.sub(r"(\.\d{3})$", r"\g<1>0", text) for text in column[fractions]]
+    header = [text for text, keep in zip(header, kept, strict=True) if keep]
+    return header, texts, [line for line, _ in rows[1:]], native
 
 
 def _filled(page: Any) -> list[tuple[int, list[str]]]:
@@ -185,6 +207,8 @@ def _filled(page: Any) -> list[tuple[int, list[str]]]:
 def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return str(value).removesuffix(" 00:00:00")
+    if isinstance(value, float):
+        return Fraction(value)
     return "" if value is None else str(value).strip()
 
 
@@ -224,7 +248,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
             raise ValueError(f"line {line}: {len(fields)} fields, but the header has {len(header)}; {why}")
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
-    return ([name.strip() for name in header], cells, lines[1:]), separator
+    return ([name.strip() for name in header], cells, lines[1:], []), separator
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
@@ -274,7 +298,7 @@ def _sdf(text: str) -> Cells:
         records = [{column: title} | record for title, record in zip(titles, records, strict=True)]
         names = {column: None} | names
     cells = [[record.get(name, "") for name in names] for record in records]
-    return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1)
+    return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1), []
 
 
 def clean(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:

@@ -226,7 +226,11 @@ def _prepare(
     if "composition" in spec.features:  # formulas of unit cells spell one composition in several ways
         keys = pd.Series(reduced(names.tolist()), index=names.index)
     if spec.merge and spec.split.startswith("time:"):  # a later measurement must not change an earlier target
-        when = pd.Series(moments(table["part"].tolist()), index=table.index).where(remaining())
+        try:
+            dates = moments(table["part"].tolist(), spec.split_column, table["line"].tolist())
+        except UserError as error:
+            raise UserError(f"{spec.name}: {error}") from error
+        when = pd.Series(dates, index=table.index).where(remaining())
         table["merged"] = when > when.groupby(keys).transform("min")
     one_each = values.merged(table["target"], keys, remaining(), raw, spec)
     table["target"] = one_each["target"]

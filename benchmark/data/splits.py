@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmark.data.readers import MISSING
 from benchmark.data.spec import time_column
 from benchmark.errors import UserError
 
@@ -97,9 +98,9 @@ def given_split(parts: Sequence[str]) -> Split:
 def fold_split(parts: Sequence[str], fold: int | None) -> Split:
     """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError.
 
-    A number may follow a word, as in ``fold 3``.
+    A number may follow a word, as in ``fold 3``; the ``-`` of ``fold-3`` is a hyphen.
     """
-    found = pd.Series([*parts], dtype=str).str.extract(r"^[^\d-]*(-?\d+)(?:\.0*)?$", expand=False)
+    found = pd.Series([*parts], dtype=str).str.extract(r"^(?:\D*[^\W\d]-)?[^\d-]*(-?\d+)(?:\.0*)?$", expand=False)
     numbers = pd.to_numeric(found, errors="coerce")
     wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
@@ -143,41 +144,79 @@ MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec",
 """German names of months, and a short one that Python does not know."""
 NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
 """Dates that cannot be mistaken, with slashes between their parts."""
+UNORDERED = (
+    (r"\d{7,8}", 7, 8, ("%d%m%Y", "%m%d%Y")),
+    (r"\d{5,6}", 5, 6, ("%m%Y",)),
+    (r"\d{5,6}", 6, 6, ("%d%m%y", "%m%d%y")),
+    (r"\d{1,2}\.\d{4}", 6, 7, ("%m.%Y",)),
+    (r"\d{4}\.\d{1,2}", 6, 0, ("%Y.%m",)),
+)
+"""Dates that are numbers in another order: pattern, the least length of the longest, length with zeros, formats."""
 DAY_OR_MONTH_FIRST = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"))
 
 
-def moments(texts: Sequence[str]) -> np.ndarray:
-    """Return dates as numbers (N,) in their order, nan for an empty text.
+def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -> np.ndarray:
+    """Return dates as numbers (N,) in their order, nan for an empty text and for a word for a missing value, as n/a.
 
     Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024, 03/31/24,
-    03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, and if all could be read with the day
-    and with the month first.
+    03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, naming ``column`` and line if
+    ``lines`` (N,) are given, if all could be read with the day and with the month first, and if numbers could be dates
+    in another order.
 
     >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01-APR-24"]))[0])
     (array([2015. , 2016.5,    nan]), 1.0)
     """
-    column = pd.Series([*texts], dtype=object).astype(str).str.strip()
-    there = (column != "").to_numpy()
-    known = column[there]
+    written = pd.Series([*texts], dtype=object).astype(str).str.strip()
+    there = ~written.isin(MISSING).to_numpy()
+    known = written[there]
     numbered = known.str.extract(r"^(\D*)(\d+)$")
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
-    if not np.isfinite(found).all():
-        found = (_dates(known) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    out = np.full(len(column), np.nan)
+    if np.isfinite(found).all():
+        _refuse_unordered(known, found, column, lines)
+    else:
+        found = (_dates(known, column, lines) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    out = np.full(len(written), np.nan)
     out[there] = found
     return out
 
 
-def _dates(known: pd.Series) -> pd.Series:
-    def read(text: pd.Series, *formats: str) -> pd.Series:
-        dates = pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns, UTC]")
-        for each in formats:
-            left = dates.isna()
-            if left.any():
-                dates[left] = pd.to_datetime(text[left], format=each, errors="coerce", utc=True).astype(dates.dtype)
-        return dates
+def _place(column: str, lines: Sequence[int], row: int) -> str:
+    """Return the beginning of an error on a row, if the lines of the rows are known."""
+    return f"column {column!r}, line {lines[row]}: " if len(lines) else ""
 
+
+def _refuse_unordered(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
+    """Raise UserError for numbers that may be dates whose order is not that of the numbers, such as 31122020."""
+    texts = known.str.removesuffix(".0")  # of a spreadsheet with empty cells
+    if texts.str.fullmatch(r"(19|20)\d{4}(\d{2})?").all() and _read(texts, "%Y%m%d", "%Y%m").notna().all():
+        return
+    for pattern, longest, width, formats in UNORDERED:
+        if texts.empty or not texts.str.fullmatch(pattern).all() or texts.str.len().max() < longest:
+            continue
+        for each in formats:
+            dates = _read(texts.str.zfill(width), each)
+            if dates.dt.year.between(1900, 2099).all() and not dates.rank().equals(numbers.rank()):
+                row = texts.index[0]
+                raise UserError(
+                    f"{_place(column, lines, row)}{known[row]!r} may be a number or the date {dates[row]:%Y-%m-%d}, "
+                    "which differ in the order of the rows: write dates as in 2024-03-31, and other numbers with a "
+                    "letter before them, as in E-0123"
+                )
+
+
+def _read(texts: pd.Series, *formats: str) -> pd.Series:
+    """Return texts as dates by the first format that each has, of the years that nanoseconds can count."""
+    dates = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[ns, UTC]")
+    for each in formats:
+        left = dates.isna()
+        if left.any():
+            found = pd.to_datetime(texts[left], format=each, errors="coerce", utc=True)
+            dates[left] = found.where(found.dt.year.between(1678, 2261)).astype(dates.dtype)
+    return dates
+
+
+def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
     slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
     slashed = slashed.str.lower().str.replace(r"[^\W\d_]+", lambda word: MONTHS.get(word[0], word[0]), regex=True)
@@ -186,28 +225,33 @@ def _dates(known: pd.Series) -> pd.Series:
     slashed = slashed.mask(
         quarter[0].notna(), quarter[0] + "/" + (3 * pd.to_numeric(quarter[1]) - 2).astype(str) + "/1"
     )
-    certain = read(known, "ISO8601").fillna(read(slashed, *NAMED))
+    certain = _read(known, "ISO8601").fillna(_read(slashed, *NAMED))
     left = slashed[certain.isna()]
-    readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
+    readings = [_read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
-        wrong = known[
-            max(readings, key=lambda reading: reading.notna().sum()).isna().pipe(lambda of: of[of].index)
-        ].iloc[0]
-        raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
+        unread = max(readings, key=lambda reading: reading.notna().sum()).isna()
+        row = left.index[unread][0]
+        raise UserError(
+            f"{_place(column, lines, row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers "
+            "such as years; where there is none (9999-12-31), leave the field empty"
+        )
     if len(whole) > 1 and not whole[0].equals(whole[1]):
-        wrong = known[(whole[0] != whole[1]).pipe(lambda of: of[of].index)].iloc[0]
-        raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")
+        row = left.index[whole[0] != whole[1]][0]
+        raise UserError(
+            f"{_place(column, lines, row)}{known[row]!r} could have the day or the month first: write dates as in "
+            "2024-03-31"
+        )
     return certain.fillna(whole[0])
 
 
-def time_split(dates: Sequence[str], share: float) -> Split:
+def time_split(dates: Sequence[str], share: float, column: str = "", lines: Sequence[int] = ()) -> Split:
     """Split rows by their dates (``moments``): the pool, in the order of time, and the later rows as the ID test.
 
     Rows of one date stay together: the pool ends with the date that brings it nearest to ``share`` of the rows. Rows of
-    one date keep their order, and rows without a date are left out.
+    one date keep their order, and rows without a date are left out. Raises UserError for a text that is no date.
     """
-    when = moments(dates)
+    when = moments(dates, column, lines)
     order = np.argsort(when, kind="stable")[: int(np.isfinite(when).sum())].astype(np.int64)
     ends = np.flatnonzero(np.diff(when[order])) + 1  # places of a first row with a later date
     if len(ends) == 0:
@@ -216,10 +260,12 @@ def time_split(dates: Sequence[str], share: float) -> Split:
     return Split(order[:end], {"id": order[end:]})
 
 
-def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
+def make_split(
+    name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str], lines: Sequence[int] = ()
+) -> Split:
     """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
 
-    Raises UserError for an unknown name and for a split with an empty part.
+    Raises UserError for an unknown name, for an entry that cannot be read, and for a split with an empty part.
     """
     kind, _, text = name.partition(":")
     try:
@@ -235,7 +281,8 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     elif kind == "group" and text:
         split = group_split(parts, seed)
     elif kind == "time" and text:
-        split = time_split(parts, time_column(text)[1])
+        column, share = time_column(text)
+        split = time_split(parts, share, column, lines)
     elif kind == "scaffold" and 0 <= share <= 1:
         split = scaffold_split(scaffolds, seed, share)
     elif kind == "random" and 0 <= share <= 1:

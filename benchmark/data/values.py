@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,55 @@ def spelled(text: str, decimal: str = "", suffix: str = "") -> str:
     return plain if re.fullmatch(NUMBER, plain) else text
 
 
+def mark(text: str, decimal: str) -> str:
+    """Return how a number goes with the decimal mark ``decimal``; ``""`` if it has no mark, or is no number.
+
+    ``own`` has it, ``other`` must have the other one, of ``either`` the mark may be a decimal mark or stand between
+    thousands, and in ``thousands`` it does stand between these.
+
+    >>> [mark(text, ",") for text in ("1,5", "1.5", "1.234", "1.234,5", "7", "x")]
+    ['own', 'other', 'either', 'thousands', '', '']
+    """
+    other = "." if decimal == "," else ","
+    if not GROUPED[decimal].fullmatch(text):
+        return "other" if other in text and GROUPED[other].fullmatch(text) else ""
+    if other not in text:
+        return "own" if decimal in text else ""
+    return "thousands" if decimal in text or text.count(other) > 1 else "either"
+
+
+def marks(table: pd.DataFrame, names: Sequence[str], decimal: str, suffix: str = "") -> pd.DataFrame:
+    """Return ``column``, ``line``, ``text`` and ``mark`` of the numbers with marks in some columns of a table of text.
+
+    Numbers that the file holds as such have none.
+    """
+    found = [
+        (name, line, text, kind)
+        for name in names
+        if name not in table.attrs.get("native", ())
+        for line, text in zip(table.get(LINE, range(1, len(table) + 1)), table[name], strict=True)
+        if isinstance(text, str) and (kind := mark(related(text)[1].removesuffix(suffix).rstrip(), decimal))
+    ]
+    return pd.DataFrame(found, columns=["column", "line", "text", "mark"])
+
+
+def refuse_other_mark(table: pd.DataFrame, names: Sequence[str], spec: DatasetSpec, file: str) -> None:
+    """Raise UserError if numbers of a table seem to have another decimal mark than ``spec``, a dataset's, says."""
+    if not spec.decimal:
+        return
+    found = marks(table, names, spec.decimal, spec.suffix)
+    wrong = found[found["mark"] == "other"]
+    if not found["mark"].isin(["own", "thousands"]).any():
+        wrong = found
+    if len(wrong):
+        column, line, text, _ = wrong.iloc[0]
+        theirs, ours = ("point", "commas") if spec.decimal == "," else ("comma", "points")
+        raise UserError(
+            f"{file}: column {column!r}, line {line}: {text!r} seems to have a decimal {theirs}, but the numbers of "
+            f"{spec.name} have decimal {ours}: write them so, without marks between thousands"
+        )
+
+
 def related(text: str) -> tuple[str, str]:
     """Return the relation before a number, ``""`` for none and for equality, and the rest.
 
@@ -91,9 +141,10 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         texts = raw[name]
         if spec.bounds and name == spec.target:
             texts = texts.map(lambda text: related(text)[1])
-        if spec.decimal or spec.suffix:
+        decimal = "" if name in raw.attrs.get("native", ()) else spec.decimal
+        if decimal or spec.suffix:
             texts = texts.map(
-                lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else "")
+                lambda text, of=name, mark=decimal: spelled(text, mark, spec.suffix if of == spec.target else "")
             )
         changed[name] = texts.mask(is_missing(texts, spec.missing), "")
     return raw.assign(**changed)

@@ -126,6 +126,16 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
 # A user's table
 
 
+def test_a_split_by_time_says_which_dates_are_for_training_and_test(tmp_path, capsys):
+    days = [f"2024-{1 + i // 4:02}-{1 + i % 4:02}" for i in range(36)]
+    rows = [f"{smiles},{i % 2},{day}" for i, (smiles, day) in enumerate(zip(GOOD, days, strict=True))]
+    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,day", *rows[::-1], "CCCO,1,n/a"]))
+    words = ("--target", "y", "--split", "time:day", "--to", str(tmp_path))
+    assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
+    said = "by 'day', training rows are of 2024-01-01 to 2024-08-01, and test rows of 2024-08-02 to 2024-09-04"
+    assert said in capsys.readouterr().out
+
+
 def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
     assert make(folder) == 0
     first, *lines = capsys.readouterr().out.splitlines()

@@ -17,7 +17,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import csv, dataset, labelled, materials, table
+from .conftest import SMILES, csv, dataset, labelled, materials, table
 
 
 def refusal(file, message, **given):
@@ -253,3 +253,27 @@ def test_a_text_for_a_missing_target_stays_a_category_elsewhere(tmp_path, regist
     path = write_dataset(file, "", None, described)
     x = load_rows(load_spec(str(path))).x
     assert x[:, -3:].sum(axis=1).tolist() == [1] * len(x)
+
+
+@pytest.mark.parametrize("texts", [["71.649", "60.125", "5.5"], ["71.649", "60.125", "58.250"]])
+def test_an_update_with_another_decimal_mark_is_refused_and_one_with_numbers_is_read(tmp_path, registry, texts):
+    file = tmp_path / "assay.csv"
+    table([text.replace(".", ",") for text in ["5.5", *texts]]).to_csv(file, index=False)
+    write_dataset(file, "", None, describe_file(file, target="y"))
+    table(texts).to_csv(file, index=False)
+    with pytest.raises(
+        UserError, match=r"^assay\.csv: column 'y', line 2: '71\.649' seems .* of assay have decimal com"
+    ):
+        next_version(file, "")
+    assert not (registry / "assay_v2.toml").exists()
+    table([float(text) for text in texts]).to_parquet(file)
+    path, _, _ = next_version(file, "")
+    assert labelled(load_spec(str(path)))[SMILES[0]] == pytest.approx(71.649)
+
+
+def test_an_update_may_have_marks_between_thousands_as_the_version_before(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    table(["1.234", "12.345", "999"]).to_csv(file, index=False)
+    write_dataset(file, "", None, describe_file(file, target="y", task="regression", decimal=","))
+    table(["4.321", "12.345", "999"]).to_csv(file, index=False)
+    assert labelled(load_spec(str(next_version(file, "")[0])))[SMILES[0]] == 4321

@@ -223,6 +223,12 @@ def test_dates_that_may_be_read_in_two_ways_years_and_quarters_are_no_categories
     assert offer in line
 
 
+@pytest.mark.parametrize("texts", [["-1,27", "-0,5", "2,13"], ["2021-03-01", "2021-04-01", "9999-12-31"]])
+def test_decimal_commas_and_dates_that_stand_for_none_are_no_dates_to_split_by(tmp_path, texts):
+    fields, _ = described(tmp_path, ["0", "1"], {"other": texts})
+    assert not [line for line in offers(tmp_path / "assay.csv", fields) if "time:" in line]
+
+
 def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
     texts = ["1,234", "5,678", "2"]
     with pytest.raises(UserError, match=r"line 2: in '1,234', the comma .* say --decimal , or --decimal \."):
@@ -242,6 +248,57 @@ def test_numbers_of_a_table_without_molecules_may_have_decimal_commas(tmp_path):
     assert (spec.decimal, spec.ignore) == (",", ("n",))
     assert sorted(load_rows(spec).x[:, 0]) == [i + 0.5 for i in range(30)]
     assert "row numbers are no feature: 'n'" in spec.notes
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"a": "0,13", "b": "2.788", "y": "6.297"}, r"line 2: '0,13' has a decimal comma, but '2\.788' in column 'b'"),
+        (
+            {"a": "7", "b": "0,13", "y": "6.297"},
+            r"line 2: '0,13' has a decimal comma, but '6\.291' in column 'y', line 2, a point",
+        ),
+        ({"a": "2.78", "b": "7", "y": "6,25"}, r"line 2: '6,21' has a decimal comma, but '2\.78' in column 'a'"),
+    ],
+)
+def test_columns_with_different_decimal_marks_are_refused(tmp_path, columns, said):
+    rows = pd.DataFrame({"name": [f"M-{i}" for i in range(30)], **{k: [text] * 30 for k, text in columns.items()}})
+    rows["y"] = [text[:-1] + str(i % 9 + 1) for i, text in enumerate(rows["y"])]
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(UserError, match=r"^t\.csv: column .*" + said + ".* or say --decimal , if"):
+        describe_file(tmp_path / "t.csv", target="y")
+    assert describe_file(tmp_path / "t.csv", target="y", decimal=",")["decimal"] == ","
+
+
+def test_points_between_thousands_are_read_beside_a_number_that_shows_them(tmp_path):
+    rows = pd.DataFrame({"name": [f"M-{i}" for i in range(30)], "n": ["1.234", "56.789", "7"] * 10})
+    rows.assign(y=["1.234,5", "0,5", "12,25"] * 10).to_csv(tmp_path / "t.csv", index=False)
+    assert sorted({*load_rows(dataset(tmp_path / "t.csv")).x[:, 0]}) == [7, 1234, 56789]
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet"])
+def test_a_number_that_is_no_text_keeps_its_value_whatever_the_decimal_mark(tmp_path, kind):
+    values = [10.629, 2.5, 1.125]
+    rows = pd.DataFrame({"name": [f"M-{i}" for i in range(30)], "a": ["0,13", "0,25", "7"] * 10, "b": values * 10})
+    rows = rows.assign(y=[i + 0.125 for i in range(30)])
+    if kind == "xlsx":
+        content = workbook(t=[[*rows], *rows.astype(object).to_numpy().tolist()])
+        (tmp_path / "t.xlsx").write_bytes(content)
+    else:
+        rows.to_parquet(tmp_path / "t.parquet")
+    for decimal in ("", ","):
+        spec = dataset(tmp_path / f"t.{kind}", decimal=decimal)
+        assert spec.decimal == ","
+        x = load_rows(spec).x
+        assert x[:3].tolist() == [[0.13, 10.629], [0.25, 2.5], [7, 1.125]]
+        assert load_rows(spec).used["target"].astype(float).tolist() == rows["y"].tolist()
+
+
+def test_a_column_of_texts_and_numbers_of_a_workbook_keeps_both(tmp_path):
+    rows = [["name", "a", "y"], *([f"M-{i}", [10.629, "0,5", 7][i % 3], i % 2] for i in range(30))]
+    (tmp_path / "t.xlsx").write_bytes(workbook(t=rows))
+    spec = dataset(tmp_path / "t.xlsx", decimal=",")
+    assert load_rows(spec).x[:3, 0].tolist() == [10.629, 0.5, 7]
 
 
 @pytest.mark.parametrize("unit", ["%", " %", " nM", "µM", " mg/mL"])

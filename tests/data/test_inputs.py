@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.data import readers
 from benchmark.data.inputs import Featuriser, inputs_of
 from benchmark.data.problem import given, load_problem, split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import SMILES, dataset
+from .conftest import SMILES, dataset, workbook
 
 MEASURED = load_spec("b3db_measured")
 
@@ -150,6 +151,39 @@ def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
     read, reasons = featuriser(table)
     assert len(read) == len(read.smiles) == 1
     assert reasons[0] == "a feature is too far from those of the training pool for single precision"
+
+
+@pytest.fixture
+def of_commas(tmp_path):
+    """The featuriser of a dataset whose two numbers have decimal commas, and these numbers."""
+    rows = pd.DataFrame({"sample": [f"S-{i}" for i in range(30)], "a": [i + 0.5 for i in range(30)], "b": 10.629})
+    rows["b"] = (rows["b"] + rows.index).round(3)
+    rows["y"] = np.arange(30) % 2
+    rows.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    spec = dataset(tmp_path / "t.csv", id_column="sample")
+    assert spec.decimal == ","
+    return made(spec)[0], rows.drop(columns="y")
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet", "csv"])
+def test_numbers_are_read_as_the_new_table_has_them_where_the_dataset_has_decimal_commas(of_commas, tmp_path, kind):
+    featuriser, rows = of_commas
+    path = tmp_path / f"new.{kind}"
+    if kind == "xlsx":
+        path.write_bytes(workbook(t=[[*rows], *rows.astype(object).to_numpy().tolist()]))
+    elif kind == "parquet":
+        rows.to_parquet(path)
+    else:
+        rows.to_csv(path, index=False, sep=";", decimal=",")
+    x, _, reasons = featuriser.read(readers.read(path.read_bytes(), path.name))
+    assert (reasons == "").all()
+    np.testing.assert_array_equal(x, rows[["a", "b"]].to_numpy())
+
+
+@pytest.mark.parametrize(("a", "b"), [("0.125", "10.629"), ("7", "10.629"), ("0.5", "3")])
+def test_a_text_with_a_decimal_point_is_refused_where_the_dataset_has_decimal_commas(of_commas, a, b):
+    with pytest.raises(UserError, match=r"^the table: column '[ab]', line 1: .* but the numbers of mine have decimal"):
+        of_commas[0](pd.DataFrame({"a": [a], "b": [b]}))
 
 
 def test_images_have_no_table():

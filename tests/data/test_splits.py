@@ -109,6 +109,21 @@ def test_one_fold_is_the_test_set_by_default_the_last(name, test):
             make_split("fold:f", 99, [""] * 2, parts)
 
 
+@pytest.mark.parametrize(
+    ("texts", "test"),
+    [
+        (["fold-1", "fold-5", "Fold-2"], "fold-5"),
+        (["k-fold-1", "k-fold-2"], "k-fold-2"),
+        (["cv_-1", "cv_-2"], "cv_-2"),
+        (["-1", "0", "-2"], "0"),
+        (["fold -2", "fold -1"], "fold -1"),
+    ],
+)
+def test_a_hyphen_after_a_word_is_no_minus_before_the_number_of_a_fold(texts, test):
+    split = make_split("fold:f", 99, [""] * len(texts), texts)
+    assert [texts[row] for row in split.tests["id"]] == [test]
+
+
 def test_mirror_images_share_a_scaffold(described, tmp_path):
     smiles = ["O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1"] * 5 + ["CCO"] * 10
     table = pd.DataFrame({"smiles": smiles, "y": [0, 1] * 10})

@@ -28,8 +28,15 @@ from benchmark.types import Model, Problem, Sample
         (["31/01/1970", "1/2/1970"], [30, 31]),
         (["01/31/1970", "2/1/1970"], [30, 31]),
         (["", ""], [np.nan, np.nan]),
+        (["1970-01-03", "n/a", "NULL"], [2, np.nan, np.nan]),
         (["Fri, 02 Jan 1970", "Sun, 04 Jan 1970"], [1, 3]),
         (["1970Q1", "1970-Q2"], [0, 90]),
+        (["20201231", "20210101"], [20201231, 20210101]),
+        (["200911", "201003"], [200911, 201003]),
+        (["2021.03", "2021.10"], [2021.03, 2021.1]),
+        (["2016.5", "2016.25"], [2016.5, 2016.25]),
+        (["43831", "44196"], [43831, 44196]),
+        (["12001", "12002"], [12001, 12002]),
     ],
 )
 def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]) -> None:
@@ -43,6 +50,15 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["2024-02-31", "2024-03-01"], "'2024-02-31' is not a date"),
         (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
         (["A-1", "B-2"], "'A-1' is not a date"),
+        (["2024-01-31", "9999-12-31"], "'9999-12-31' is not a date"),
+        (["0001-01-01", "2024-01-31"], "'0001-01-01' is not a date"),
+        (["-1,27", "-0,5"], "'-1,27' is not a date"),
+        (["03.2021", "11.2020"], "'03.2021' may be a number or the date 2021-03-01, which differ in the order"),
+        (["2021.10", "2021.3"], "'2021.10' may be a number or the date 2021-10-01"),
+        (["31122020", "1012021"], "'31122020' may be a number or the date 2020-12-31"),
+        (["12312020.0", "01012021.0"], "'12312020.0' may be a number or the date 2020-12-31"),
+        (["122020", "12021"], "'122020' may be a number or the date 2020-12-01"),
+        (["311220", "010121"], "'311220' may be a number or the date 2020-12-31"),
         (["03-JAN-22", "03/04/22"], "'03/04/22' could have the day or the month first"),
     ],
 )
@@ -50,6 +66,15 @@ def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None
     with pytest.raises(UserError) as caught:
         moments(texts)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("merge", ["", "mean"])
+@pytest.mark.parametrize("text", ["soon", "9999-12-31", "44000"])
+def test_a_text_that_is_no_date_is_found_by_dataset_column_and_line(described, tmp_path: Path, text, merge) -> None:
+    table = table_of(MOLECULES)
+    table.loc[5, "day"] = text
+    with pytest.raises(UserError, match=f"^mine: column 'day', line 7: '{text}' is not a date: .* leave the field"):
+        load_problem(described(tmp_path, table, task="regression", split="time:day", merge=merge))
 
 
 def test_the_pool_is_in_the_order_of_time_and_the_test_is_later() -> None:

@@ -114,6 +114,22 @@ def test_what_cannot_be_answered_says_what_to_do(words: tuple[str, ...], message
     assert message in capsys.readouterr().err
 
 
+def test_a_table_without_a_row_that_can_be_read_has_reasons_and_no_predictions(tmp_path: Path, capsys) -> None:
+    new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
+    new.write_text("SMILES\nxx\nyy\n")
+    for dataset, method in (("brain", "svm"), ("logbb", "linear")):
+        words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out))
+        assert call(app, *words) == 0
+        assert "0 predictions; 2 rows not, see their reason" in capsys.readouterr().out
+        table = pd.read_csv(out)
+        assert table["prediction"].isna().all()
+        assert table["reason"].str.contains("RDKit cannot parse").tolist() == [True, True]
+        out.unlink()
+    new.write_text("SMILES\n")
+    assert call(app, *words) == 2
+    assert "the table has a header and no rows" in capsys.readouterr().err
+
+
 def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
     plan = predict.planned(predict.recorded(read()[0], "brain", "svm"))
     p = predict.cross_fitted(plan, 1)
