@@ -78,7 +78,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = program("benchmark.data")
-    reading = spec.model_dump(include=READ | ({"positive"} if spec.bounds else set()))  # a bound may decide a class
+    reading = spec.model_dump(include=READ | ({"positive"} if spec.bounds or spec.merge else set()))  # where it cuts
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
@@ -241,6 +241,11 @@ def _prepare(
         table.loc[table["used"], "scaffold"] = found["scaffold"].to_numpy()
     used = table["used"].to_numpy()
     if not used.any():
+        if table["merged"].any():
+            raise UserError(
+                f"{spec.name}: no {'molecule' if spec.smiles else 'row'} is left: all stand on several lines, with "
+                f"targets that conflict, and merge = {spec.merge!r} leaves these out: take the mean, or keep all lines"
+            )
         what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
         raise UserError(f"{spec.name}: no row has {what}")
     table["id"] = ""

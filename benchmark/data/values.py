@@ -144,8 +144,8 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
     """Return ``target``, one for each molecule by the rule ``merge`` of the spec, and ``merged``, the rows without one.
 
     ``keys`` (N,) tell molecules apart, ``rows`` (N,) marks those with a target. A molecule's target stands in its first
-    row. It is the mean; or the majority's, and none if two lead; or, by ``drop``, the one that all its rows have.
-    Raises UserError with the line of a target without which there is no mean.
+    row. It is the mean; or the majority's, and none if two lead; or, by ``drop``, the one that all its rows have, of
+    those that ``meant`` tells apart. Raises UserError with the line of a target without which there is no mean.
     """
     out = np.zeros(len(text), dtype=bool)
     if not spec.merge:
@@ -153,6 +153,7 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
     targets = text.to_numpy(dtype=object).copy()
     if spec.merge == "mean":
         numbers = _numbers(text, raw, rows, spec, "a number, for a mean")
+    meanings = meant(text, spec).to_numpy(dtype=object)
     for places in pd.Series(np.flatnonzero(rows)).groupby(keys.to_numpy()[rows], sort=False):
         of = places[1].to_numpy()
         if len(of) == 1:
@@ -161,11 +162,22 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
         if spec.merge == "mean":
             targets[of[0]] = repr(float(numbers[of].mean()))
             continue
-        (first, most), *others = Counter(targets[of]).most_common()
+        (leading, most), *others = Counter(meanings[of]).most_common()
         if others and (spec.merge == "drop" or others[0][1] == most):
             out[of] = True
-        targets[of[0]] = first
+        targets[of[0]] = targets[of[meanings[of] == leading][0]]
     return pd.DataFrame({"target": targets, "merged": out}, index=text.index)
+
+
+def meant(text: pd.Series, spec: DatasetSpec) -> pd.Series:
+    """Return what a model learns of targets (N,), equal for equal ones however they are written.
+
+    It is the side of the cut, the number, or the name of the class without capitals and blanks. The median is no cut
+    here: it is known when all rows are.
+    """
+    numbers = pd.to_numeric(text, errors="coerce").astype(float)
+    values = numbers if spec.cut in ("", "median") else numbers >= float(spec.cut)
+    return values.astype(object).where(np.isfinite(numbers), text.map(folded))
 
 
 def _numbers(
