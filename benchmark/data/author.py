@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from benchmark.data.checks.health import left_out
+from benchmark.data.checks.health import Left, left_out
 from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.problem import checked
@@ -58,6 +58,12 @@ def write_dataset(
     for taken in (path, own_datasets() / path.name):
         if taken.exists() and not _describes(taken, file):
             raise UserError(f"{taken} exists, and describes another table: choose another --name")
+    excluded = path.with_name(f"{name}-left-out.csv")
+    if excluded.exists() and not _is_list(excluded):
+        raise UserError(
+            f"{excluded} exists, and is no list of rows that are left out, which would be written there: rename it, or "
+            "choose another --name"
+        )
     if name in dataset_names() and not path.exists():
         raise UserError(f"the suite has a dataset {name!r}: choose another --name")
     if folder == own_datasets().resolve():
@@ -74,7 +80,7 @@ def write_dataset(
         spec = load_spec(str(path))
         rows = load_rows(spec)
         checked(spec, rows, 99)
-        _list_left_out(rows, path.with_name(f"{name}-left-out.csv"))
+        _list_left_out(rows, excluded)
         if before not in (None, content):
             path.with_suffix(".toml.old").write_bytes(before)
         if folder == own_datasets().resolve():
@@ -87,13 +93,26 @@ def write_dataset(
     return path
 
 
+LISTED = [*Left.__annotations__]
+"""Columns of the list of rows that are left out."""
+
+
+def _is_list(file: Path) -> bool:
+    """Return whether a file is a list of rows that are left out, as an earlier description of a table has written."""
+    try:
+        with file.open("rb") as lines:
+            return lines.readline(1000).strip() == ",".join(LISTED).encode()
+    except OSError:  # a folder, or a file of someone else
+        return False
+
+
 def _list_left_out(rows: Rows, path: Path) -> None:
     """Write the rows of a dataset that are not used to a CSV file, with the reasons; none if all are used."""
     lines = left_out(rows.table)
     with suppress(FileNotFoundError):
         path.unlink()
     if lines:
-        pd.DataFrame([vars(line) for line in lines]).to_csv(path, index=False)
+        pd.DataFrame([vars(line) for line in lines], columns=LISTED).to_csv(path, index=False)
 
 
 VERSIONS = "versions"

@@ -136,6 +136,26 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path):
     assert not (tmp_path / "bace.toml").exists()
 
 
+@pytest.mark.parametrize("texts", [["0", "1"], ["0", "1", ""]])
+def test_a_file_of_the_users_in_place_of_the_list_of_rows_left_out_is_refused_and_stays(tmp_path, texts):
+    file, mine = csv(tmp_path, texts), tmp_path / "mine-left-out.csv"
+    mine.write_text("my,notes\n1,2\n")
+    with pytest.raises(UserError, match=r"mine-left-out\.csv exists, .*: rename it, or choose another --name"):
+        dataset(file)
+    assert mine.read_text() == "my,notes\n1,2\n"
+    assert {*tmp_path.iterdir()} == {file, mine}
+
+
+def test_a_list_of_rows_left_out_is_replaced_by_the_next_and_removed_where_none_is(tmp_path):
+    file, listed = csv(tmp_path, ["0", "1", ""]), tmp_path / "mine-left-out.csv"
+    for _ in range(2):
+        dataset(file)
+        assert listed.read_text().startswith("line,reason,text,name\n4,no_target,")
+    csv(tmp_path, ["0", "1"])
+    dataset(file)
+    assert not listed.exists()
+
+
 def test_a_second_description_of_a_table_replaces_the_first_which_is_kept(tmp_path):
     file = csv(tmp_path, ["0", "1"])
     first = dataset(file).path.read_text()
