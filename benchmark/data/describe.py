@@ -250,11 +250,14 @@ class _Target:
             bounds = given.bounds or "exclude"
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
-            decided = " unless they decide the class" if cut else ""
+            decided = " unless they decide the class" if cut and given.positive != ">= median" else ""
             how = f"left out{decided} (--bounds exact keeps them)" if bounds == "exclude" else "taken as values"
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
+        if cut and given.log10 and given.positive != ">= median":
+            power = given.positive.removeprefix(">= ")
+            self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
         if cut:
             return found | {"task": "classification", "positive": given.positive}
         continuous = censored or (suffix and bare.nunique() > 2)

@@ -221,6 +221,7 @@ def _prepare(
         return ~table[list(EXCLUDED)].to_numpy(dtype=bool).any(axis=1)
 
     table["target"], outside = values.scaled(raw, remaining(), spec)
+    table["target"] = values.below_cut(written, table["target"], spec)
     table["not_selected"] |= outside
     keys = table["canonical"] if spec.smiles else names
     if "composition" in spec.features:  # formulas of unit cells spell one composition in several ways

@@ -102,7 +102,8 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
 def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     """Return a mask (N,) of the rows to leave out because their target is a bound (>10) and not a value.
 
-    A bound beyond the cut of a classification decides the class. ``numbers`` is the table as ``legible`` returns it.
+    A bound beyond the cut of a classification, which is of the logarithm if the spec takes it, decides the class.
+    ``numbers`` is the table as ``legible`` returns it.
     """
     if spec.bounds != "exclude":
         return np.zeros(len(raw), dtype=bool)
@@ -110,9 +111,26 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     bound = marks.isin(["<", ">"])
     if spec.cut and spec.cut != "median":
         value = pd.to_numeric(numbers[spec.target], errors="coerce")
+        if spec.log10:
+            value = np.log10(value.where(value > 0))
         cut = float(spec.cut)
-        bound &= ~(((marks == ">") & (value >= cut)) | ((marks == "<") & (value <= cut)))
+        below = (value < cut) | ((value == cut) & _strictly_less(raw, spec))
+        bound &= ~(((marks == ">") & (value >= cut)) | ((marks == "<") & below))
     return bound.to_numpy(dtype=bool)
+
+
+def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Series:
+    """Return targets (N,) in which <5 is a number below 5, where 5 is the cut: the number 5 is in class 1."""
+    if spec.bounds != "exclude" or spec.cut in ("", "median"):
+        return text
+    at = (pd.to_numeric(text, errors="coerce") == float(spec.cut)) & _strictly_less(raw, spec)
+    return text.mask(at, repr(float(np.nextafter(float(spec.cut), -np.inf))))
+
+
+def _strictly_less(raw: pd.DataFrame, spec: DatasetSpec) -> pd.Series:
+    texts = raw[spec.relation or spec.target]
+    less = texts.map(lambda text: related(text)[0]) == "<"
+    return less & ~texts.str.contains(r"[=≤]|\bl[te]?e\b|equal", case=False)
 
 
 def excluded(raw: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:

@@ -351,6 +351,24 @@ def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_pat
     assert SMILES[4] not in labelled(spec)
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [(">720.5", None), (">1000", 1), (">=2000", 1), ("<900", 0), ("<1200", None), ("<1000", 0), ("<=1000", None)],
+)
+@pytest.mark.parametrize(("log10", "cut"), [(True, "3"), (False, "1000")])
+def test_a_bound_decides_a_class_on_the_scale_of_the_cut(tmp_path, text, label, log10, cut):
+    spec = dataset(csv(tmp_path, [text, "20", "5000", "1000"]), positive=f">= {cut}", log10=log10)
+    found = labelled(spec)
+    assert [found.get(smiles) for smiles in SMILES[:4]] == [label, 0, 1, 1]
+
+
+def test_the_scale_of_a_cut_is_said(tmp_path):
+    _, notes = described(tmp_path, ["20", "3000"], positive=">= 3", log10=True)
+    assert notes == "the logarithm is cut: >= 3 is >= 10^3 in the table"
+    with pytest.raises(UserError, match=r"one class, '< 1000' \(of the logarithm, the cut is 10\^1000 in the table\)"):
+        dataset(tmp_path / "assay.csv", positive=">= 1000", log10=True)
+
+
 def test_each_target_takes_the_relations_beside_it(tmp_path):
     columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
     csv(tmp_path, ["0", "1"], **columns)
