@@ -5,8 +5,10 @@ import hashlib
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,16 @@ def _describes(toml: Path, file: Path) -> bool:
 
 def _plain(text: str) -> str:
     return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
+def refuse_equal_names(targets: Sequence[str]) -> None:
+    """Raise UserError if the datasets of two targets in one file would have the same name."""
+    for one, other in combinations(targets, 2):
+        if _plain(one) == _plain(other):
+            raise UserError(
+                f"--target: {one!r} and {other!r} would both be called …_{_plain(one)}: describe them one by one, each "
+                "with another --name"
+            )
 
 
 def write_dataset(
