@@ -268,13 +268,19 @@ class _Target:
         return found | {"task": "regression"}
 
     def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:
-        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them."""
+        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them.
+
+        Those that are missing in every table, such as None, are classes only where they are ``kept``.
+        """
+        self.texts = self.table[self.target].str.strip().loc[lambda texts: texts != ""]
         keys = self.texts.map(folded)
         chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
         for word in ignored:
             if not any(is_missing(self.table[name], (word,)).any() for name in self.columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
-        words = keys.str.replace(". ", ".").isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
+        names = {folded(text) for text in kept}
+        everywhere = self.texts.isin(MISSING) & ~keys.isin(names)
+        words = (everywhere | keys.str.replace(". ", ".").isin(MISSING_WORDS - names)) & ~chosen
         if keys.isin(["+", "++"]).any():
             words &= keys != "-"
         others = keys[~words & ~chosen].unique()
@@ -285,8 +291,8 @@ class _Target:
                 f"missing value: if it is a class, name class 1 with --positive"
             )
         if len(others) < 2:
-            words &= False
-        elif words.any():
+            words &= everywhere & (len(others) == 0)
+        if words.any():
             self.notes.append(f"taken as missing: {_counted(self.texts[words])}")
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]

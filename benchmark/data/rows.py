@@ -29,8 +29,9 @@ EXCLUDED = (
 )
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {
-    *("source", "sheet", "smiles", "id", "target", "missing", "decimal", "suffix", "relation", "bounds", "desalt"),
-    *("where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot", "groups", "split"),
+    *("source", "sheet", "smiles", "id", "target", "positive", "negative", "classes", "missing", "decimal", "suffix"),
+    *("relation", "bounds", "desalt", "where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot"),
+    *("groups", "split"),
 }
 """Fields of a spec that its rows depend on."""
 MOST_ATOMS = 500
@@ -78,7 +79,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = program("benchmark.data")
-    reading = spec.model_dump(include=READ | ({"positive"} if spec.bounds or spec.merge else set()))  # where it cuts
+    reading = spec.model_dump(include=READ)
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
@@ -207,7 +208,7 @@ def _prepare(
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
-            "no_target": values.is_missing(raw[spec.target], spec.missing),
+            "no_target": values.is_missing(raw[spec.target], spec.missing, spec.class_names),
             "unparsable": (smiles != "") & (parts["canonical"] == "") & ~parts["too_large"],
             "too_large": parts["too_large"],
             "bound": values.undecided(written, raw, spec),

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -63,12 +64,15 @@ def related(text: str) -> tuple[str, str]:
     return ("<" if found["less"] else ">" if found["greater"] else ""), rest
 
 
-def is_missing(texts: pd.Series, words: tuple[str, ...]) -> pd.Series:
+def is_missing(texts: pd.Series, words: tuple[str, ...], kept: Collection[str] = ()) -> pd.Series:
     """Return which texts (N,) stand for a missing value: those of every table, and ``words``, whatever their capitals.
 
-    Words that are numbers stand for all spellings of these, as -999 does for -999.0.
+    Those of every table are none where they are ``kept``, as names of classes are. Words that are numbers stand for all
+    spellings of these, as -999 does for -999.0.
     """
     missing = texts.str.strip().isin(MISSING)
+    if kept and missing.any():
+        missing &= ~texts.map(folded).isin({folded(name) for name in kept})
     if words:
         missing |= texts.map(folded).isin({folded(word) for word in words})
         numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna()
@@ -95,7 +99,8 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
             texts = texts.map(
                 lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else "")
             )
-        changed[name] = texts.mask(is_missing(texts, spec.missing), "")
+        kept = spec.class_names if name == spec.target else ()
+        changed[name] = texts.mask(is_missing(texts, spec.missing, kept), "")
     return raw.assign(**changed)
 
 

@@ -100,6 +100,18 @@ def test_a_word_that_may_be_missing_beside_a_single_class_is_asked_about(tmp_pat
     assert described(tmp_path, ["active", "unknown"], positive="active")[0]["negative"] == "unknown"
 
 
+@pytest.mark.parametrize("word", ["None", "NA", "null"])
+def test_a_word_that_is_missing_in_every_table_is_said_and_is_a_class_where_it_is_named(tmp_path, word):
+    texts = [word, "Mild", "Severe"]
+    fields, notes = described(tmp_path, texts)
+    assert (fields["positive"], notes) == ("Severe", f"taken as missing: '{word}' (12)")
+    assert set(labelled(dataset(tmp_path / "assay.csv", classes=texts)).values()) == {0, 1, 2}
+    with pytest.raises(UserError, match=f"only 'Toxic' besides '{word}', .* name class 1 with --positive"):
+        described(tmp_path, [word, "Toxic"])
+    for given in ({"positive": "Toxic"}, {"positive": word}, {"classes": [word, "Toxic"]}):
+        assert len(labelled(dataset(tmp_path / "assay.csv", **given))) == 36
+
+
 def test_a_text_to_ignore_that_no_field_holds_is_refused(tmp_path):
     with pytest.raises(UserError, match="--ignore-value 'NDA': no field holds it"):
         described(tmp_path, ["0", "1"], ignore_value=["NDA"])
