@@ -22,7 +22,7 @@ from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, related, spelled
+from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, is_number, related, spelled
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -210,6 +210,14 @@ def _of_rows(
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     used = {given.target, name, *given.one_hot}
     ignored = [column for column in columns if column in texts | {*numbered} and column not in used]
+    for word in filter(is_number, given.ignore_value):
+        held = [
+            column for column in columns if column not in used | {*ignored} and is_missing(table[column], (word,)).any()
+        ]
+        if held:
+            notes.append(
+                f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
+            )
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 
@@ -276,7 +284,8 @@ class _Target:
         keys = self.texts.map(folded)
         chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
         for word in ignored:
-            if not any(is_missing(self.table[name], (word,)).any() for name in self.columns):
+            columns = [self.target] if is_number(word) else self.columns
+            if not any(is_missing(self.table[name], (word,)).any() for name in columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
         names = {folded(text) for text in kept}
         everywhere = self.texts.isin(MISSING) & ~keys.isin(names)

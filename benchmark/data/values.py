@@ -64,6 +64,10 @@ def related(text: str) -> tuple[str, str]:
     return ("<" if found["less"] else ">" if found["greater"] else ""), rest
 
 
+def is_number(text: str) -> bool:
+    return re.fullmatch(NUMBER, text.strip()) is not None
+
+
 def is_missing(texts: pd.Series, words: tuple[str, ...], kept: Collection[str] = ()) -> pd.Series:
     """Return which texts (N,) stand for a missing value: those of every table, and ``words``, whatever their capitals.
 
@@ -83,7 +87,8 @@ def is_missing(texts: pd.Series, words: tuple[str, ...], kept: Collection[str] =
 def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Return a table with plain numbers, without relations and empty where a value is missing, as the spec reads it.
 
-    It changes the target and, where they are features, the columns of numbers.
+    It changes the target and, where they are features, the columns of numbers, in which a number that stands for a
+    missing target, such as 0, is itself.
     """
     if not (spec.missing or spec.decimal or spec.suffix or spec.bounds):
         return raw
@@ -99,8 +104,11 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
             texts = texts.map(
                 lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else "")
             )
-        kept = spec.class_names if name == spec.target else ()
-        changed[name] = texts.mask(is_missing(texts, spec.missing, kept), "")
+        if name == spec.target:
+            missing = is_missing(texts, spec.missing, spec.class_names)
+        else:
+            missing = is_missing(texts, tuple(word for word in spec.missing if not is_number(word)))
+        changed[name] = texts.mask(missing, "")
     return raw.assign(**changed)
 
 

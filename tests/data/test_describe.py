@@ -112,6 +112,25 @@ def test_a_word_that_is_missing_in_every_table_is_said_and_is_a_class_where_it_i
         assert len(labelled(dataset(tmp_path / "assay.csv", **given))) == 36
 
 
+def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_path):
+    file = tmp_path / "materials.csv"
+    rows = materials(pore=range(1, 31), rings=[0, 1, 2] * 10, y=["0", "5.1", "7", "n.d.", "6"] * 6).astype(
+        {"density": object}
+    )
+    rows.loc[7, "density"] = "n.d."
+    rows.to_csv(file, index=False)
+    fields = describe_file(file, target="y", ignore_value=["0"])
+    assert "0 stays a number in the features 'rings': empty fields are missing" in fields["notes"]
+    spec = dataset(file, ignore_value=["0"])
+    assert (load_rows(spec).table["used"].sum(), spec.missing) == (18, ("0", "n.d."))
+    spec = spec.model_copy(update={"ignore": ("metal", "stable")})  # words are no numbers anywhere
+    x = load_rows(spec).x
+    assert (x[:, 2] == 0).any()
+    assert np.isnan(x).sum(axis=0).tolist() == [0, 1, 0]
+    with pytest.raises(UserError, match="--ignore-value '1': no field holds it"):
+        describe_file(file, target="y", ignore_value=["1"])
+
+
 def test_a_text_to_ignore_that_no_field_holds_is_refused(tmp_path):
     with pytest.raises(UserError, match="--ignore-value 'NDA': no field holds it"):
         described(tmp_path, ["0", "1"], ignore_value=["NDA"])
