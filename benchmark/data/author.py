@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from benchmark.data.downloads import contents
 from benchmark.data.problem import checked
 from benchmark.data.rows import Rows, load_rows, load_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.values import meant
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -147,7 +149,7 @@ def _kept(folder: Path, sha256: str) -> Path:
 @dataclass(frozen=True)
 class Changed:
     """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
-    with another target."""
+    with another target: a number, a class or a side of the cut, however it is written."""
 
     added: int
     removed: int
@@ -194,12 +196,13 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
 
 
 def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
-    def targets(spec: DatasetSpec) -> pd.Series:
+    def targets(spec: DatasetSpec) -> dict[str, Counter[Any]]:
         table = load_table(spec)
         table = table[table["used"]]
-        return table.groupby(table["canonical"] if spec.smiles else table["id"])["target"].agg(lambda of: sorted(of))
+        learned = meant(table["target"], spec).groupby(table["canonical"] if spec.smiles else table["id"])
+        return {str(key): Counter(of) for key, of in learned}
 
     before, after = targets(old), targets(new)
-    both = before.index.intersection(after.index)
-    changed = int(sum(before[key] != after[key] for key in both))
+    both = before.keys() & after.keys()
+    changed = sum(before[key] != after[key] for key in both)
     return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed)

@@ -247,6 +247,22 @@ def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_pat
     assert len(labelled(load_spec("assay_v3"))) == 36
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "given", "changed"),
+    [
+        (["5.1", "6.25", "7"], ["5.10", "6.25e0", "7"], {}, 0),
+        (["5.1", "6.25", "7"], ["5.1", "6.25", "7.5"], {}, 12),
+        (["Active", "inactive"], ["active", "Inactive "], {}, 0),
+        (["Active", "inactive"], ["active", "active", "inactive", "inactive"], {}, 18),
+        (["4", "6", "7"], ["4.0", "6.5", "7"], {"positive": ">= 5"}, 0),
+    ],
+)
+def test_a_target_that_is_written_otherwise_has_not_changed(tmp_path, registry, before, after, given, changed):
+    file = csv(tmp_path, before)
+    write_dataset(file, "", None, describe_file(file, target="y", split="random:0.7", **given))
+    assert next_version(csv(tmp_path, after), "")[2] == Changed(added=0, removed=0, changed=changed, kept=36 - changed)
+
+
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):
     file = csv(tmp_path, ["0", "1"])
     with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):
