@@ -273,6 +273,11 @@ class _Target:
         if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
             return found | of_classes
         self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
+        if self.numbers.empty:
+            raise UserError(
+                f"{self.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
+                "cut them in two with --positive '>= 5'"
+            )
         return found | {"task": "regression"}
 
     def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:

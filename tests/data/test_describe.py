@@ -321,6 +321,7 @@ def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
         (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
         (["active"], r"'y' holds only 'active'"),
         (["1", "1.0"], "'y' holds only '1'"),
+        ([">1.5", "<3", ">4"], r"'y': all 36 values are bounds \(< or >\): take them .* --bounds exact"),
         (["0", "1", "inf"], r"'y', line 4: expected a number, found 'inf'"),
         (
             ["0.5", "7", "3", "seven"],
