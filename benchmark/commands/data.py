@@ -232,7 +232,7 @@ def new_dataset(
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     texts = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
     texts |= {"decimal": decimal, "bounds": bounds, "merge": merge, "sheet": sheet, "sample": sample}
-    lists = {"classes": _listed(classes), "ignore_value": ignore_value or [], "one_hot": _listed(one_hot)}
+    lists = {"classes": _listed(classes), "ignore_value": ignore_value or [], "one_hot": _distinct(one_hot)}
     given = texts | lists | {"log10": log10, "desalt": desalt}
     chosen: dict[str, Any] = {option: value for option, value in given.items() if value}
     if not (target or update):
@@ -250,12 +250,15 @@ def new_dataset(
 
 def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to: Path | None) -> None:
     """Write a dataset for each target in a table; say how it was read, and last what to expect and to do next."""
-    from benchmark.data.author import write_dataset
+    from benchmark.data.author import refuse_equal_names, write_dataset
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import expected_line
     from benchmark.data.describe import columns_of, describe_file, offers
 
-    targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else _listed(target)
+    targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else _distinct(target)
+    if not targets:
+        raise UserError(f"--target {target!r}: expected the column to predict")
+    refuse_equal_names(targets)
     every = [describe_file(file, target=column, **chosen) for column in targets]
     _say_columns(every[0])
     notes: dict[str, None] = {}
@@ -326,6 +329,10 @@ def _meaning(fields: dict[str, Any]) -> str:
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _distinct(text: str) -> list[str]:
+    return [*dict.fromkeys(_listed(text))]
 
 
 def _next_version(file: Path, name: str) -> None:

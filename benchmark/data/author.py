@@ -5,22 +5,25 @@ import hashlib
 import os
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import tomli_w
 
-from benchmark.data.checks.health import left_out
+from benchmark.data.checks.health import Left, left_out
 from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked
 from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
-from benchmark.data.values import refuse_other_mark
+from benchmark.data.values import meant, refuse_other_mark
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -34,6 +37,16 @@ def _describes(toml: Path, file: Path) -> bool:
 
 def _plain(text: str) -> str:
     return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
+def refuse_equal_names(targets: Sequence[str]) -> None:
+    """Raise UserError if the datasets of two targets in one file would have the same name."""
+    for one, other in combinations(targets, 2):
+        if _plain(one) == _plain(other):
+            raise UserError(
+                f"--target: {one!r} and {other!r} would both be called …_{_plain(one)}: describe them one by one, each "
+                "with another --name"
+            )
 
 
 def write_dataset(
@@ -60,6 +73,12 @@ def write_dataset(
     for taken in (path, own_datasets() / path.name):
         if taken.exists() and not _describes(taken, file):
             raise UserError(f"{taken} exists, and describes another table: choose another --name")
+    excluded = path.with_name(f"{name}-left-out.csv")
+    if excluded.exists() and not _is_list(excluded):
+        raise UserError(
+            f"{excluded} exists, and is no list of rows that are left out, which would be written there: rename it, or "
+            "choose another --name"
+        )
     if name in dataset_names() and not path.exists():
         raise UserError(f"the suite has a dataset {name!r}: choose another --name")
     if folder == own_datasets().resolve():
@@ -76,7 +95,7 @@ def write_dataset(
         spec = load_spec(str(path))
         rows = load_rows(spec)
         checked(spec, rows, 99)
-        _list_left_out(rows, path.with_name(f"{name}-left-out.csv"))
+        _list_left_out(rows, excluded)
         if before not in (None, content):
             path.with_suffix(".toml.old").write_bytes(before)
         if folder == own_datasets().resolve():
@@ -89,13 +108,26 @@ def write_dataset(
     return path
 
 
+LISTED = [*Left.__annotations__]
+"""Columns of the list of rows that are left out."""
+
+
+def _is_list(file: Path) -> bool:
+    """Return whether a file is a list of rows that are left out, as an earlier description of a table has written."""
+    try:
+        with file.open("rb") as lines:
+            return lines.readline(1000).strip() == ",".join(LISTED).encode()
+    except OSError:  # a folder, or a file of someone else
+        return False
+
+
 def _list_left_out(rows: Rows, path: Path) -> None:
     """Write the rows of a dataset that are not used to a CSV file, with the reasons; none if all are used."""
     lines = left_out(rows.table)
     with suppress(FileNotFoundError):
         path.unlink()
     if lines:
-        pd.DataFrame([vars(line) for line in lines]).to_csv(path, index=False)
+        pd.DataFrame([vars(line) for line in lines], columns=LISTED).to_csv(path, index=False)
 
 
 VERSIONS = "versions"
@@ -118,7 +150,7 @@ def _kept(folder: Path, sha256: str) -> Path:
 @dataclass(frozen=True)
 class Changed:
     """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
-    with another target."""
+    with another target: a number, a class or a side of the cut, however it is written."""
 
     added: int
     removed: int
@@ -179,12 +211,13 @@ def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> Non
 
 
 def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
-    def targets(spec: DatasetSpec) -> pd.Series:
+    def targets(spec: DatasetSpec) -> dict[str, Counter[Any]]:
         table = load_table(spec)
         table = table[table["used"]]
-        return table.groupby(table["canonical"] if spec.smiles else table["id"])["target"].agg(lambda of: sorted(of))
+        learned = meant(table["target"], spec).groupby(table["canonical"] if spec.smiles else table["id"])
+        return {str(key): Counter(of) for key, of in learned}
 
     before, after = targets(old), targets(new)
-    both = before.index.intersection(after.index)
-    changed = int(sum(before[key] != after[key] for key in both))
+    both = before.keys() & after.keys()
+    changed = sum(before[key] != after[key] for key in both)
     return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed)

@@ -22,7 +22,7 @@ from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, marks, related, spelled
+from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, is_number, marks, related, spelled
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -213,6 +213,14 @@ def _of_rows(
     if "decimal" in meaning and not given.decimal:
         others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
+    for word in filter(is_number, given.ignore_value):
+        held = [
+            column for column in columns if column not in used | {*ignored} and is_missing(table[column], (word,)).any()
+        ]
+        if held:
+            notes.append(
+                f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
+            )
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 
@@ -274,11 +282,14 @@ class _Target:
             bounds = given.bounds or "exclude"
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
-            decided = " unless they decide the class" if cut else ""
+            decided = " unless they decide the class" if cut and given.positive != ">= median" else ""
             how = f"left out{decided} (--bounds exact keeps them)" if bounds == "exclude" else "taken as values"
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
+        if cut and given.log10 and given.positive != ">= median":
+            power = given.positive.removeprefix(">= ")
+            self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
         if cut:
             return found | {"task": "classification", "positive": given.positive}
         continuous = censored or (suffix and bare.nunique() > 2)
@@ -286,16 +297,28 @@ class _Target:
         if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
             return found | of_classes
         self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
+        if self.numbers.empty:
+            raise UserError(
+                f"{self.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
+                "cut them in two with --positive '>= 5'"
+            )
         return found | {"task": "regression"}
 
     def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:
-        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them."""
+        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them.
+
+        Those that are missing in every table, such as None, are classes only where they are ``kept``.
+        """
+        self.texts = self.table[self.target].str.strip().loc[lambda texts: texts != ""]
         keys = self.texts.map(folded)
         chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
         for word in ignored:
-            if not any(is_missing(self.table[name], (word,)).any() for name in self.columns):
+            columns = [self.target] if is_number(word) else self.columns
+            if not any(is_missing(self.table[name], (word,)).any() for name in columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
-        words = keys.str.replace(". ", ".").isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
+        names = {folded(text) for text in kept}
+        everywhere = self.texts.isin(MISSING) & ~keys.isin(names)
+        words = (everywhere | keys.str.replace(". ", ".").isin(MISSING_WORDS - names)) & ~chosen
         if keys.isin(["+", "++"]).any():
             words &= keys != "-"
         others = keys[~words & ~chosen].unique()
@@ -306,8 +329,8 @@ class _Target:
                 f"missing value: if it is a class, name class 1 with --positive"
             )
         if len(others) < 2:
-            words &= False
-        elif words.any():
+            words &= everywhere & (len(others) == 0)
+        if words.any():
             self.notes.append(f"taken as missing: {_counted(self.texts[words])}")
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]

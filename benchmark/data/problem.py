@@ -106,7 +106,9 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         classes = pd.to_numeric(target.map(lambda text: WORDS.get(text.lower(), text)), errors="coerce")
         refuse(~classes.isin([0, 1]).to_numpy(), "0 or 1 (name class 1 with 'positive')")
     if classes.nunique() < 2:
-        raise UserError(f"{column}: all {len(target)} rows have one class, {target.iloc[0]!r}: nothing to learn")
+        one = spec.class_names[int(classes.iloc[0])] if spec.cut else target.iloc[0]
+        power = f" (of the logarithm, the cut is 10^{spec.cut} in the table)" if spec.cut and spec.log10 else ""
+        raise UserError(f"{column}: all {len(target)} rows have one class, {one!r}{power}: nothing to learn")
     return classes.to_numpy(dtype=np.int64)
 
 

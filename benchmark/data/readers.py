@@ -159,6 +159,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
+            unstored = {title: _unstored(content, title) for title, rows in tables.items() if len(rows) > 1}
     except (ValueError, zipfile.BadZipFile):
         raise
     except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
@@ -171,6 +172,12 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     if len(tables) > 1:
         raise UserError(f"{name}: several sheets hold tables, {', '.join(tables)}: choose one with --sheet")
     ((title, rows),) = tables.items()
+    if found := unstored[title]:
+        cells = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+        raise ValueError(
+            f"sheet {title!r}: the results of its formulas are not stored in {cells}: open and save the file in Excel, "
+            "or write numbers"
+        )
     width = max(len(cells) for _, cells in rows)
     while len(rows) > 2 and sum(map(bool, rows[0][1])) == 1 < sum(map(bool, rows[1][1])):
         rows = rows[1:]  # a title above the table
@@ -202,6 +209,26 @@ def _filled(page: Any) -> list[tuple[int, list[str]]]:
             rows.append((line, cells))
             _check_size(len(rows) - 1, len(rows[0][1]))
     return rows
+
+
+def _unstored(content: bytes, title: str) -> list[str]:
+    """Return the cells of a sheet with a formula that no program has computed, which would be read as empty."""
+    import openpyxl
+
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+    if not any(re.search(rb"<(\w+:)?f[\s/>]", archive.read(part)) for part in parts):
+        return []
+    books = [openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=only) for only in (True, False)]
+    pages = [book[title] for book in books]
+    for page in pages:
+        page.reset_dimensions()
+    return [
+        written.coordinate
+        for row, formulas in zip(*(page.iter_rows() for page in pages), strict=True)
+        for cell, written in zip(row, formulas, strict=True)
+        if written.data_type == "f" and cell.value is None and cell.data_type != "str"  # a formula's empty text
+    ]
 
 
 def _cell(value: Any) -> str:

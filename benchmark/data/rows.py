@@ -29,8 +29,9 @@ EXCLUDED = (
 )
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {
-    *("source", "sheet", "smiles", "id", "target", "missing", "decimal", "suffix", "relation", "bounds", "desalt"),
-    *("where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot", "groups", "split"),
+    *("source", "sheet", "smiles", "id", "target", "positive", "negative", "classes", "missing", "decimal", "suffix"),
+    *("relation", "bounds", "desalt", "where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot"),
+    *("groups", "split"),
 }
 """Fields of a spec that its rows depend on."""
 MOST_ATOMS = 500
@@ -78,7 +79,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = program("benchmark.data")
-    reading = spec.model_dump(include=READ | ({"positive"} if spec.bounds else set()))  # a bound may decide a class
+    reading = spec.model_dump(include=READ)
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
@@ -207,7 +208,7 @@ def _prepare(
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
-            "no_target": values.is_missing(raw[spec.target], spec.missing),
+            "no_target": values.is_missing(raw[spec.target], spec.missing, spec.class_names),
             "unparsable": (smiles != "") & (parts["canonical"] == "") & ~parts["too_large"],
             "too_large": parts["too_large"],
             "bound": values.undecided(written, raw, spec),
@@ -221,6 +222,7 @@ def _prepare(
         return ~table[list(EXCLUDED)].to_numpy(dtype=bool).any(axis=1)
 
     table["target"], outside = values.scaled(raw, remaining(), spec)
+    table["target"] = values.below_cut(written, table["target"], spec)
     table["not_selected"] |= outside
     keys = table["canonical"] if spec.smiles else names
     if "composition" in spec.features:  # formulas of unit cells spell one composition in several ways
@@ -245,6 +247,11 @@ def _prepare(
         table.loc[table["used"], "scaffold"] = found["scaffold"].to_numpy()
     used = table["used"].to_numpy()
     if not used.any():
+        if table["merged"].any():
+            raise UserError(
+                f"{spec.name}: no {'molecule' if spec.smiles else 'row'} is left: all stand on several lines, with "
+                f"targets that conflict, and merge = {spec.merge!r} leaves these out: take the mean, or keep all lines"
+            )
         what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
         raise UserError(f"{spec.name}: no row has {what}")
     table["id"] = ""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -113,12 +113,19 @@ def related(text: str) -> tuple[str, str]:
     return ("<" if found["less"] else ">" if found["greater"] else ""), rest
 
 
-def is_missing(texts: pd.Series, words: tuple[str, ...]) -> pd.Series:
+def is_number(text: str) -> bool:
+    return re.fullmatch(NUMBER, text.strip()) is not None
+
+
+def is_missing(texts: pd.Series, words: tuple[str, ...], kept: Collection[str] = ()) -> pd.Series:
     """Return which texts (N,) stand for a missing value: those of every table, and ``words``, whatever their capitals.
 
-    Words that are numbers stand for all spellings of these, as -999 does for -999.0.
+    Those of every table are none where they are ``kept``, as names of classes are. Words that are numbers stand for all
+    spellings of these, as -999 does for -999.0.
     """
     missing = texts.str.strip().isin(MISSING)
+    if kept and missing.any():
+        missing &= ~texts.map(folded).isin({folded(name) for name in kept})
     if words:
         missing |= texts.map(folded).isin({folded(word) for word in words})
         numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna()
@@ -129,7 +136,8 @@ def is_missing(texts: pd.Series, words: tuple[str, ...]) -> pd.Series:
 def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Return a table with plain numbers, without relations and empty where a value is missing, as the spec reads it.
 
-    It changes the target and, where they are features, the columns of numbers.
+    It changes the target and, where they are features, the columns of numbers, in which a number that stands for a
+    missing target, such as 0, is itself.
     """
     if not (spec.missing or spec.decimal or spec.suffix or spec.bounds):
         return raw
@@ -146,14 +154,19 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
             texts = texts.map(
                 lambda text, of=name, mark=decimal: spelled(text, mark, spec.suffix if of == spec.target else "")
             )
-        changed[name] = texts.mask(is_missing(texts, spec.missing), "")
+        if name == spec.target:
+            missing = is_missing(texts, spec.missing, spec.class_names)
+        else:
+            missing = is_missing(texts, tuple(word for word in spec.missing if not is_number(word)))
+        changed[name] = texts.mask(missing, "")
     return raw.assign(**changed)
 
 
 def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     """Return a mask (N,) of the rows to leave out because their target is a bound (>10) and not a value.
 
-    A bound beyond the cut of a classification decides the class. ``numbers`` is the table as ``legible`` returns it.
+    A bound beyond the cut of a classification, which is of the logarithm if the spec takes it, decides the class.
+    ``numbers`` is the table as ``legible`` returns it.
     """
     if spec.bounds != "exclude":
         return np.zeros(len(raw), dtype=bool)
@@ -161,9 +174,26 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     bound = marks.isin(["<", ">"])
     if spec.cut and spec.cut != "median":
         value = pd.to_numeric(numbers[spec.target], errors="coerce")
+        if spec.log10:
+            value = np.log10(value.where(value > 0))
         cut = float(spec.cut)
-        bound &= ~(((marks == ">") & (value >= cut)) | ((marks == "<") & (value <= cut)))
+        below = (value < cut) | ((value == cut) & _strictly_less(raw, spec))
+        bound &= ~(((marks == ">") & (value >= cut)) | ((marks == "<") & below))
     return bound.to_numpy(dtype=bool)
+
+
+def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Series:
+    """Return targets (N,) in which <5 is a number below 5, where 5 is the cut: the number 5 is in class 1."""
+    if spec.bounds != "exclude" or spec.cut in ("", "median"):
+        return text
+    at = (pd.to_numeric(text, errors="coerce") == float(spec.cut)) & _strictly_less(raw, spec)
+    return text.mask(at, repr(float(np.nextafter(float(spec.cut), -np.inf))))
+
+
+def _strictly_less(raw: pd.DataFrame, spec: DatasetSpec) -> pd.Series:
+    texts = raw[spec.relation or spec.target]
+    less = texts.map(lambda text: related(text)[0]) == "<"
+    return less & ~texts.str.contains(r"[=≤]|\bl[te]?e\b|equal", case=False)
 
 
 def excluded(raw: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
@@ -195,8 +225,8 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
     """Return ``target``, one for each molecule by the rule ``merge`` of the spec, and ``merged``, the rows without one.
 
     ``keys`` (N,) tell molecules apart, ``rows`` (N,) marks those with a target. A molecule's target stands in its first
-    row. It is the mean; or the majority's, and none if two lead; or, by ``drop``, the one that all its rows have.
-    Raises UserError with the line of a target without which there is no mean.
+    row. It is the mean; or the majority's, and none if two lead; or, by ``drop``, the one that all its rows have, of
+    those that ``meant`` tells apart. Raises UserError with the line of a target without which there is no mean.
     """
     out = np.zeros(len(text), dtype=bool)
     if not spec.merge:
@@ -204,6 +234,7 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
     targets = text.to_numpy(dtype=object).copy()
     if spec.merge == "mean":
         numbers = _numbers(text, raw, rows, spec, "a number, for a mean")
+    meanings = meant(text, spec).to_numpy(dtype=object)
     for places in pd.Series(np.flatnonzero(rows)).groupby(keys.to_numpy()[rows], sort=False):
         of = places[1].to_numpy()
         if len(of) == 1:
@@ -212,11 +243,22 @@ def merged(text: pd.Series, keys: pd.Series, rows: np.ndarray, raw: pd.DataFrame
         if spec.merge == "mean":
             targets[of[0]] = repr(float(numbers[of].mean()))
             continue
-        (first, most), *others = Counter(targets[of]).most_common()
+        (leading, most), *others = Counter(meanings[of]).most_common()
         if others and (spec.merge == "drop" or others[0][1] == most):
             out[of] = True
-        targets[of[0]] = first
+        targets[of[0]] = targets[of[meanings[of] == leading][0]]
     return pd.DataFrame({"target": targets, "merged": out}, index=text.index)
+
+
+def meant(text: pd.Series, spec: DatasetSpec) -> pd.Series:
+    """Return what a model learns of targets (N,), equal for equal ones however they are written.
+
+    It is the side of the cut, the number, or the name of the class without capitals and blanks. The median is no cut
+    here: it is known when all rows are.
+    """
+    numbers = pd.to_numeric(text, errors="coerce").astype(float)
+    values = numbers if spec.cut in ("", "median") else numbers >= float(spec.cut)
+    return values.astype(object).where(np.isfinite(numbers), text.map(folded))
 
 
 def _numbers(

@@ -181,6 +181,24 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
     assert lines[-1].endswith("messy_b_h.toml'")
 
 
+def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, capsys):
+    rows = [f"{smiles},{i % 2},{i % 2},{'AB'[i % 2]}" for i, smiles in enumerate(GOOD)]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,a,b,series", *rows]))
+    assert make(folder, "--one-hot", "series,series", target="a,b, a") == 0
+    assert capsys.readouterr().out.count(" rows are used") == 2
+    assert load_spec(str(folder / "messy_a.toml")).one_hot == (("series", "A", "B"),)
+
+
+def test_targets_whose_datasets_would_have_one_name_are_refused_before_one_is_written(folder, capsys):
+    rows = [f"{smiles},{i},{i + 1}" for i, smiles in enumerate(GOOD)]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,IC50 (nM),IC50 [nM]", *rows]))
+    assert make(folder, target="IC50 (nM),IC50 [nM]") == 2
+    assert "'IC50 (nM)' and 'IC50 [nM]' would both be called …_ic50_nm: describe" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert [file.name for file in folder.iterdir()] == ["messy.csv"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -193,6 +211,7 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
         (["new-dataset", "FOLDER/nowhere.csv", "--target", "potency"], "cannot read FOLDER/nowhere.csv"),
         (["new-dataset", "a\udcff.csv", "--target", "potency"], "cannot read a"),
         (["new-dataset", "FOLDER/messy.csv"], "--target"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", ","], "--target ',': expected the column to predict"),
         (["new-dataset", "FOLDER/messy.csv", "--target", "SMILES"], "'SMILES'"),
     ],
 )

@@ -136,6 +136,26 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path):
     assert not (tmp_path / "bace.toml").exists()
 
 
+@pytest.mark.parametrize("texts", [["0", "1"], ["0", "1", ""]])
+def test_a_file_of_the_users_in_place_of_the_list_of_rows_left_out_is_refused_and_stays(tmp_path, texts):
+    file, mine = csv(tmp_path, texts), tmp_path / "mine-left-out.csv"
+    mine.write_text("my,notes\n1,2\n")
+    with pytest.raises(UserError, match=r"mine-left-out\.csv exists, .*: rename it, or choose another --name"):
+        dataset(file)
+    assert mine.read_text() == "my,notes\n1,2\n"
+    assert {*tmp_path.iterdir()} == {file, mine}
+
+
+def test_a_list_of_rows_left_out_is_replaced_by_the_next_and_removed_where_none_is(tmp_path):
+    file, listed = csv(tmp_path, ["0", "1", ""]), tmp_path / "mine-left-out.csv"
+    for _ in range(2):
+        dataset(file)
+        assert listed.read_text().startswith("line,reason,text,name\n4,no_target,")
+    csv(tmp_path, ["0", "1"])
+    dataset(file)
+    assert not listed.exists()
+
+
 def test_a_second_description_of_a_table_replaces_the_first_which_is_kept(tmp_path):
     file = csv(tmp_path, ["0", "1"])
     first = dataset(file).path.read_text()
@@ -225,6 +245,22 @@ def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_pat
     assert (path.stem, last, changed.added) == ("assay_v3", "assay_v2", 4)
     assert len(labelled(load_spec("assay_v2"))) == 32
     assert len(labelled(load_spec("assay_v3"))) == 36
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "given", "changed"),
+    [
+        (["5.1", "6.25", "7"], ["5.10", "6.25e0", "7"], {}, 0),
+        (["5.1", "6.25", "7"], ["5.1", "6.25", "7.5"], {}, 12),
+        (["Active", "inactive"], ["active", "Inactive "], {}, 0),
+        (["Active", "inactive"], ["active", "active", "inactive", "inactive"], {}, 18),
+        (["4", "6", "7"], ["4.0", "6.5", "7"], {"positive": ">= 5"}, 0),
+    ],
+)
+def test_a_target_that_is_written_otherwise_has_not_changed(tmp_path, registry, before, after, given, changed):
+    file = csv(tmp_path, before)
+    write_dataset(file, "", None, describe_file(file, target="y", split="random:0.7", **given))
+    assert next_version(csv(tmp_path, after), "")[2] == Changed(added=0, removed=0, changed=changed, kept=36 - changed)
 
 
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):

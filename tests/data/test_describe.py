@@ -100,6 +100,37 @@ def test_a_word_that_may_be_missing_beside_a_single_class_is_asked_about(tmp_pat
     assert described(tmp_path, ["active", "unknown"], positive="active")[0]["negative"] == "unknown"
 
 
+@pytest.mark.parametrize("word", ["None", "NA", "null"])
+def test_a_word_that_is_missing_in_every_table_is_said_and_is_a_class_where_it_is_named(tmp_path, word):
+    texts = [word, "Mild", "Severe"]
+    fields, notes = described(tmp_path, texts)
+    assert (fields["positive"], notes) == ("Severe", f"taken as missing: '{word}' (12)")
+    assert set(labelled(dataset(tmp_path / "assay.csv", classes=texts)).values()) == {0, 1, 2}
+    with pytest.raises(UserError, match=f"only 'Toxic' besides '{word}', .* name class 1 with --positive"):
+        described(tmp_path, [word, "Toxic"])
+    for given in ({"positive": "Toxic"}, {"positive": word}, {"classes": [word, "Toxic"]}):
+        assert len(labelled(dataset(tmp_path / "assay.csv", **given))) == 36
+
+
+def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_path):
+    file = tmp_path / "materials.csv"
+    rows = materials(pore=range(1, 31), rings=[0, 1, 2] * 10, y=["0", "5.1", "7", "n.d.", "6"] * 6).astype(
+        {"density": object}
+    )
+    rows.loc[7, "density"] = "n.d."
+    rows.to_csv(file, index=False)
+    fields = describe_file(file, target="y", ignore_value=["0"])
+    assert "0 stays a number in the features 'rings': empty fields are missing" in fields["notes"]
+    spec = dataset(file, ignore_value=["0"])
+    assert (load_rows(spec).table["used"].sum(), spec.missing) == (18, ("0", "n.d."))
+    spec = spec.model_copy(update={"ignore": ("metal", "stable")})  # words are no numbers anywhere
+    x = load_rows(spec).x
+    assert (x[:, 2] == 0).any()
+    assert np.isnan(x).sum(axis=0).tolist() == [0, 1, 0]
+    with pytest.raises(UserError, match="--ignore-value '1': no field holds it"):
+        describe_file(file, target="y", ignore_value=["1"])
+
+
 def test_a_text_to_ignore_that_no_field_holds_is_refused(tmp_path):
     with pytest.raises(UserError, match="--ignore-value 'NDA': no field holds it"):
         described(tmp_path, ["0", "1"], ignore_value=["NDA"])
@@ -347,6 +378,7 @@ def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
         (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
         (["active"], r"'y' holds only 'active'"),
         (["1", "1.0"], "'y' holds only '1'"),
+        ([">1.5", "<3", ">4"], r"'y': all 36 values are bounds \(< or >\): take them .* --bounds exact"),
         (["0", "1", "inf"], r"'y', line 4: expected a number, found 'inf'"),
         (
             ["0.5", "7", "3", "seven"],
@@ -406,6 +438,24 @@ def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_pat
     spec = dataset(csv(tmp_path, texts), positive=">= 3")
     assert {labelled(spec)[SMILES[i]]: texts[i] for i in (0, 1, 3, 5)} == {0: "<0.5", 1: "=4"}
     assert SMILES[4] not in labelled(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [(">720.5", None), (">1000", 1), (">=2000", 1), ("<900", 0), ("<1200", None), ("<1000", 0), ("<=1000", None)],
+)
+@pytest.mark.parametrize(("log10", "cut"), [(True, "3"), (False, "1000")])
+def test_a_bound_decides_a_class_on_the_scale_of_the_cut(tmp_path, text, label, log10, cut):
+    spec = dataset(csv(tmp_path, [text, "20", "5000", "1000"]), positive=f">= {cut}", log10=log10)
+    found = labelled(spec)
+    assert [found.get(smiles) for smiles in SMILES[:4]] == [label, 0, 1, 1]
+
+
+def test_the_scale_of_a_cut_is_said(tmp_path):
+    _, notes = described(tmp_path, ["20", "3000"], positive=">= 3", log10=True)
+    assert notes == "the logarithm is cut: >= 3 is >= 10^3 in the table"
+    with pytest.raises(UserError, match=r"one class, '< 1000' \(of the logarithm, the cut is 10\^1000 in the table\)"):
+        dataset(tmp_path / "assay.csv", positive=">= 1000", log10=True)
 
 
 def test_each_target_takes_the_relations_beside_it(tmp_path):

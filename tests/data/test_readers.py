@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zipfile
 from datetime import datetime
 from importlib.util import find_spec
@@ -195,6 +196,25 @@ def test_a_workbook_is_read_as_text_with_the_numbers_of_its_rows():
     table = read(workbook(page=rows), "table.xlsx")
     assert table.columns.tolist() == ["mol", "y", "when", LINE]
     assert table.to_numpy().tolist() == [["C", "1", "2024-01-03", 3], ["CC", "0.5", "True", 4], ["O", "7,5", "", 5]]
+
+
+def test_formulas_whose_results_are_not_stored_are_named_by_their_cells():
+    rows = [["mol", "y"], *(["C" * i, f"=9-LOG10({i})" if i > 1 else i] for i in range(1, 9))]
+    with pytest.raises(
+        UserError, match=r"sheet 'page': the results .* not stored in B3, B4, B5, B6, B7 and 2 more: open"
+    ):
+        read(workbook(page=rows, notes=[["=1"]]), "table.xlsx")
+
+
+@pytest.mark.parametrize(("kind", "stored", "read_as"), [("", "<v>7.5</v>", "7.5"), (' t="str"', "<v></v>", "")])
+def test_the_stored_results_of_formulas_are_read_also_an_empty_text(kind, stored, read_as):
+    content = workbook(page=[["mol", "y"], ["C", "=A2"], ["CC", 1]], notes=[["=1"]])
+    packed, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(content))
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in source.namelist():
+            formula = rb'(<c r="B2")[^>]*>(<f>.*?</f>)<v ?(?:/>|></v>)'
+            archive.writestr(name, re.sub(formula, rf"\1{kind}>\2{stored}".encode(), source.read(name)))
+    assert read(packed.getvalue(), "table.xlsx")["y"].tolist() == [read_as, "1"]
 
 
 def test_a_damaged_workbook_is_read_or_refused():

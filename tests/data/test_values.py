@@ -86,6 +86,31 @@ def test_labels_of_a_molecule_are_merged_by_the_majority_or_dropped_in_conflict(
     assert len(rows.used) == (8 if not rule else len(left))
 
 
+@pytest.mark.parametrize("rule", ["majority", "drop"])
+@pytest.mark.parametrize(
+    ("texts", "fields"),
+    [
+        (["Active", " active", "no", "No"], {"positive": "active", "negative": "no"}),
+        (["1", "1.0", "0", "-0.0"], {}),
+        (["2", "2.0", "1", "01"], {"classes": ("0", "1", "2")}),
+        (["5.1", "5.10", "7", "7e0"], {"task": "regression"}),
+        (["5.10", "5.15", "4", "-9"], {"positive": ">= 5"}),
+        (["1000", "2000", "90", "10"], {"positive": ">= 2", "log10": True}),
+    ],
+)
+def test_replicates_that_mean_the_same_do_not_conflict_however_they_are_written(spec_of, tmp_path, texts, fields, rule):
+    table = "\n".join(["smiles,value", *map("{},{}".format, ("CCO", "OCC", "CCN", "NCC"), texts)])
+    rows = load_rows(spec_of(tmp_path, table, **({"task": "classification", "merge": rule} | fields)))
+    assert rows.used["line"].tolist() == [2, 4]
+
+
+def test_a_table_of_conflicting_replicates_alone_says_so(spec_of, tmp_path):
+    text = "smiles,value\nCCO,1\nOCC,0\nCCN,0\nNCC,1\n"
+    for rule in ("majority", "drop"):
+        with pytest.raises(UserError, match=f"mine: no molecule is left: .* conflict, and merge = '{rule}' leaves"):
+            load_rows(spec_of(tmp_path, text, task="classification", merge=rule))
+
+
 def test_a_number_is_cut_into_classes_after_it_is_merged(spec_of, tmp_path):
     text = "smiles,value\nCCO,4\nOCC,7\nCCN,5\nCCC,4.9\n"
     spec = spec_of(tmp_path, text, task="classification", positive=">= 5", merge="mean")

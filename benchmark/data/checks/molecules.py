@@ -41,7 +41,7 @@ def molecules(spec: DatasetSpec) -> Molecules:
     Raises UserError if the dataset cannot be read.
     """
     name, _, _ = spec.name.partition("@")
-    reading = spec.model_dump(include=(rows.READ | {"task", "positive", "classes"}) - {"split"})
+    reading = spec.model_dump(include=(rows.READ | {"task"}) - {"split"})
     code = program("benchmark.data")
 
     def make() -> tuple[bytes, ...]:
