@@ -93,6 +93,7 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     """Return what a cell's models say about the rows of ``table``, which has the inputs of its dataset.
 
     ``done`` is called after each model. What a retraining says about a molecule of a test set is what is recorded.
+    Without a row that can be read, no model is trained.
     """
     spec = load_spec(with_features(plan.dataset, plan.method.features))
     rows = load_rows(spec)
@@ -105,6 +106,9 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     read_rows = workers(delayed(featurisers[0].read)(table.iloc[some]) for some in index)
     features = [np.concatenate(part) for part in zip(*read_rows, strict=True)]
     inputs, of_all, reasons = _both(*(featuriser.scale(*features) for featuriser in featurisers))
+    if not len(of_all):
+        none = np.empty((0, plan.problem.n_outputs), dtype=np.float32)
+        return Answers(none, np.stack([none] * len(plan.key.seeds)), reasons)
     tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
     values = _each(plan, [(whole(plan), "update", 1, of_all), *tasks], jobs, done)
     return Answers(values[0], np.stack(values[1:]), reasons)
@@ -212,9 +216,11 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Raises UserError if the file has neither the dataset's SMILES column nor one called SMILES.
+    Raises UserError if the file has no row, or neither the dataset's SMILES column nor one called SMILES.
     """
     table = read(path.read_bytes(), path.name, sheet)
+    if table.empty:
+        raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
     if not spec.smiles:
         return table
     named = [name for name in table.columns if name == spec.smiles] or [

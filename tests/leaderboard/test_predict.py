@@ -101,6 +101,26 @@ def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
     assert np.isfinite(table["prediction"]).all()
 
 
+@pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])
+def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains_nothing(
+    dataset: str, method: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(predict, "_fitted", None)
+    new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
+    words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
+    new.write_text("SMILES\nxx\nyy\n")
+    assert call(app, *words) == 0
+    table = pd.read_csv(out)
+    assert table["smiles"].tolist() == ["xx", "yy"]
+    assert table["prediction"].isna().all()
+    assert table["reason"].str.contains("RDKit cannot parse").all()
+    out.unlink()
+    new.write_text("SMILES\n")
+    assert call(app, *words) == 2
+    assert "new.csv: has a header and no rows" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
