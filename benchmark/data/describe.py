@@ -650,8 +650,9 @@ def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]
             f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles"
         )
     for name in columns if not candidates else ():
-        if table[name].str.startswith("InChI=").mean() > 0.5:
-            raise UserError(f"column {name!r} holds InChI, which is not supported: add a column of SMILES")
+        for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
+            if table[name].str.contains(mark).mean() > 0.5:
+                raise UserError(f"column {name!r} holds {kind}, which is not supported: add a column of SMILES")
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
     return next(iter(candidates), "")

@@ -60,7 +60,7 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             header, cells, lines = _workbook(content, name, sheet, notes)
         else:
             text = _decoded(content, name, notes)
-            if "M  END" in text:
+            if _is_sdf(text):
                 header, cells, lines = _sdf(text)
             else:
                 (header, cells, lines), separator = _delimited(text)
@@ -256,6 +256,15 @@ def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:
         seen.add(name)
         result.append(new)
     return result
+
+
+def _is_sdf(text: str) -> bool:
+    """Tell whether text is an SDF, and not a delimited table, which may hold structures in quotes."""
+    end = re.search(r"(?m)^M  END[ \t\r]*$", text)
+    if end is None:
+        return False
+    counts = re.match(r"(?:.*\n){3}.*V[23]000\s*$", text, re.MULTILINE)  # a title may have a quote, as in 2"-O-methyl
+    return bool(counts) or text.count('"', 0, end.start()) % 2 == 0
 
 
 def _sdf(text: str) -> Cells:

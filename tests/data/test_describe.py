@@ -395,9 +395,10 @@ def test_reactions_are_named_as_unsupported(tmp_path):
             UserError, match=r"line 2: '.*>.*' is a reaction, and reactions are not supported.*--smiles"
         ):
             describe_file(tmp_path / f"{name}.csv", target="yield")
-    rows.rename(columns={"reaction": "key"}).assign(key="InChI=1S/CH4/h1H4").to_csv(tmp_path / "i.csv", index=False)
-    with pytest.raises(UserError, match="column 'key' holds InChI, which is not supported: add a column of SMILES"):
-        describe_file(tmp_path / "i.csv", target="yield")
+    for text, kind in (("InChI=1S/CH4/h1H4", "InChI"), ("\n\n\n  0  0\nM  END\n", "molfiles")):
+        rows.rename(columns={"reaction": "key"}).assign(key=text).to_csv(tmp_path / "i.csv", index=False)
+        with pytest.raises(UserError, match=f"column 'key' holds {kind}, .* not supported: add a column of SMILES"):
+            describe_file(tmp_path / "i.csv", target="yield")
 
 
 def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path):

@@ -241,6 +241,20 @@ def test_an_sdf_is_read_with_its_structures_as_smiles_and_its_fields_as_text(end
     assert result[LINE].tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["M  END\n", "M  END"], ids=["ended", "not ended"])
+@pytest.mark.parametrize("form", [Chem.MolToMolBlock, Chem.MolToV3KMolBlock], ids=["V2000", "V3000"])
+def test_a_table_with_molfiles_in_quotes_is_no_sdf(form, end, separator):
+    blocks = [form(Chem.MolFromSmiles(text)).replace("M  END\n", end) for text in MOLECULES]
+    rows = pd.DataFrame({"mol": blocks, "SMILES": MOLECULES, "y": "1"})
+    result = read(rows.to_csv(index=False, sep=separator).encode(), "table.csv")
+    assert result.drop(columns=LINE).to_numpy().tolist() == rows.to_numpy().tolist()
+
+
+def test_a_quote_in_the_title_of_an_sdf_makes_it_no_table():
+    assert read(f'2"-O-methyl{sdf()}'.encode(), "table.sdf")["Name"][0] == '2"-O-methyl'
+
+
 @pytest.mark.parametrize(
     "damage",
     [
