@@ -9,8 +9,9 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ MOST_BYTES = 2**29
 MOST_ROWS = 200_000
 MOST_CELLS = 20_000_000
 """The largest table: bytes when uncompressed, rows, and rows times columns. The largest of the suite has 7,807 rows."""
+PROBED = 2**20
+"""Characters of a text that are read to find what separates its fields."""
 MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
 """Texts that stand for a missing value in every table."""
 SEPARATED = re.compile(r'"?sep=(.)"?[;,\t]*\r?\n', re.IGNORECASE)
@@ -192,7 +195,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
     named = SEPARATED.match(text)
     before = named[0] if named else "".join(re.findall(r"\A(?:#[^,;\t|\n]*\n)+", text))  # or comments
     text, line = text[len(before) :], 1 + before.count("\n")
-    separator = named[1] if named else max(",\t;|", key=text.lstrip().partition("\n")[0].count)
+    separator = named[1] if named else _separator(text)
     first = line
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -218,6 +221,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
         if len(fields) > len(header):
             usual = Counter(map(len, rows)).most_common(1)[0][0]
             why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
+            why += "; if another mark separates the fields, name it in a first line such as sep=;"
             if usual > len(header):
                 start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
                 why = f"the header seems to be on line {start}: remove what stands above it"
@@ -225,6 +229,28 @@ def _delimited(text: str) -> tuple[Cells, str]:
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
     return ([name.strip() for name in header], cells, lines[1:]), separator
+
+
+def _separator(text: str) -> str:
+    """Return the mark by which most rows have as many fields as the header, else the one that divides the header most.
+
+    Raises ValueError if two marks divide rows and header alike.
+    """
+    found = []
+    for mark in "\t,;|":
+        reader = csv.reader(io.StringIO(text[:PROBED], newline=""), delimiter=mark, strict=True)
+        widths: list[int] = []
+        with suppress(csv.Error):  # a mark inside quotes, or the end of what is probed
+            widths.extend(map(len, islice(filter(any, reader), 101)))
+        header, *rows = widths or [1]
+        if header > 1:
+            found.append((2 * rows.count(header) > len(rows), header, mark))
+    best = max(found, key=lambda one: one[:2], default=(False, 1, ","))
+    if others := [mark for *fits, mark in found if best[0] and tuple(fits) == best[:2] and mark != best[2] != "\t"]:
+        raise ValueError(
+            f"{best[2]!r} or {others[0]!r} may separate its fields: name the mark in a first line such as sep={best[2]}"
+        )
+    return best[2]
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:

@@ -80,6 +80,29 @@ def test_cells_stay_as_written_with_the_numbers_of_their_lines(content, rows):
     assert lines(content) == rows
 
 
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ('"SMILES","y","a;b;c;d"\n"CCO","1","2"\n', ["SMILES", "y", "a;b;c;d"]),
+        ("SMILES;pIC50 (25 °C, pH 7,4)\nCCO;5,1\nCC;6\nC;7,25\n", ["SMILES", "pIC50 (25 °C, pH 7,4)"]),
+        ("SMILES;IC50, nM;name\nCCO;5,1;a\nCC;6,2;b\n", ["SMILES", "IC50, nM", "name"]),
+        ("SMILES\tlog P, calc, v2\nCCO\t5.1\n", ["SMILES", "log P, calc, v2"]),
+        ("SMILES\tIC50, nM\nCCO\t5,1\n", ["SMILES", "IC50, nM"]),
+        ("\nSMILES,y,a|b\nCCO,1,2\nCC,1\nC,1,3\n", ["SMILES", "y", "a|b"]),
+        ("a,b;c,d\n", ["a", "b;c", "d"]),
+    ],
+)
+def test_fields_are_separated_by_the_mark_that_divides_header_and_rows_alike(content, columns):
+    assert read(content.encode(), "table.csv").columns.tolist() == [*columns, LINE]
+
+
+def test_marks_that_divide_header_and_rows_alike_are_asked_about():
+    content = b"SMILES;IC50, nM\nCCO;5,1\nCC;6,2\n"
+    with pytest.raises(UserError, match=r"',' or ';' may separate its fields: .* in a first line such as sep=,"):
+        read(content, "table.csv")
+    assert lines(b"sep=;\n" + content) == {3: ["CCO", "5,1"], 4: ["CC", "6,2"]}
+
+
 def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
     table = read(b"a,a,a.1,(line),(repeated)\n1,2,3,4,5\n", "table.csv")
     assert table.columns.tolist() == ["a", "a.2", "a.1", "(line).1", "(repeated).1", LINE]
