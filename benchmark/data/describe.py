@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -43,6 +44,8 @@ NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORE
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
+CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
+"""A class 1 of numbers, in any spelling."""
 UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
 UNIT = re.compile(
     r"%|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
@@ -235,6 +238,7 @@ class _Target:
             found["decimal"] = mark
         if suffix := self._suffix(bare):
             found["suffix"] = suffix
+        given = replace(given, positive=self._cut(given.positive, mark, suffix))
         bare = bare.map(lambda text: spelled(text, mark, suffix))
         numbers = pd.to_numeric(bare, errors="coerce").astype(float)
         if not np.isfinite(numbers).all():
@@ -344,6 +348,29 @@ class _Target:
         self.notes.append(f"numbers read without {parts[1].iloc[0]!r}")
         return str(parts[1].iloc[0])
 
+    def _cut(self, positive: str, mark: str, suffix: str) -> str:
+        """Return a cut of numbers as the TOML spells it, with the marks of the column; any other text as it is.
+
+        Raises UserError for a cut below which class 1 lies, and for one that is no number or may be two.
+        """
+        found = CUT.fullmatch(positive)
+        if found is None or folded(positive) in {*self.texts.map(folded)}:
+            return positive
+        relation, text = found.groups()
+        if relation not in (">=", "≥"):
+            raise UserError(
+                f"{self.where}: --positive {positive!r}: class 1 can only be the numbers from a cut on, as in "
+                f"--positive '>= {text}'; class 0 is then the numbers below it"
+            )
+        if folded(text) == "median":
+            return ">= median"
+        cuts = {spelled(text, of, suffix) for of in ("", mark)}
+        cuts = {format(Decimal(cut), "f") for cut in cuts if re.fullmatch(NUMBER, cut)}
+        if len(cuts) != 1:
+            may = f"it may be {' or '.join(sorted(cuts))}" if cuts else "expected '>= 5' or '>= median'"
+            raise UserError(f"{self.where}: --positive {positive!r}: {may}: write the number as Python does")
+        return f">= {cuts.pop()}"
+
     def _line(self, texts: pd.Series) -> int:
         return int(self.table[LINE][texts.index[0]])
 
@@ -358,7 +385,8 @@ class _Target:
         if len(values) < 3:
             return self._two(values, given.positive)
         if given.positive:
-            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
+            cut = given.positive if re.fullmatch(NUMBER, given.positive) else "median"
+            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut}'")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "

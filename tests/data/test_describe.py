@@ -171,6 +171,34 @@ def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("unit", "decimal", "positive", "cut"),
+    [
+        ("", "", ">=18.5", ">= 18.5"),
+        ("", "", " ≥ 18.50", ">= 18.50"),
+        ("", "", ">= 1.85e1", ">= 18.5"),
+        ("", "", ">=Median", ">= median"),
+        (" %", "", ">= 18.5 %", ">= 18.5"),
+        (" nM", ",", "≥18,5nM", ">= 18.5"),
+        ("", ",", ">= 18.5", ">= 18.5"),
+        ("", "", "> 18", UserError("class 1 can only be the numbers from a cut on, as in --positive '>= 18'")),
+        ("", "", "≤ 18", UserError("class 1 can only be the numbers from a cut on")),
+        ("", "", "<18", UserError("class 1 can only be the numbers from a cut on")),
+        ("", "", ">= 18,5", UserError("column 'y': --positive '>= 18,5': expected '>= 5' or '>= median'")),
+        ("", ",", ">= 1.850", UserError("it may be 1.850 or 1850: write the number as Python does")),
+        ("", "", "18", UserError("to cut numbers in two, use --positive '>= 18'")),
+    ],
+)
+def test_a_cut_is_read_as_the_column_is_written(tmp_path, unit, decimal, positive, cut):
+    texts = [f"{i}{decimal or '.'}5{unit}" for i in range(36)]
+    if isinstance(cut, UserError):
+        with pytest.raises(UserError, match=re.escape(str(cut))):
+            described(tmp_path, texts, positive=positive)
+        return
+    assert described(tmp_path, texts, positive=positive)[0]["positive"] == cut
+    assert labelled(dataset(tmp_path / "assay.csv", positive=positive)) == {s: i >= 18 for i, s in enumerate(SMILES)}
+
+
+@pytest.mark.parametrize(
     ("texts", "numbers", "decimal"),
     [
         (["7,74", "5,81", "6"], [7.74, 5.81, 6], ","),
