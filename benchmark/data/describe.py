@@ -145,7 +145,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     notes: list[str] = list(table.attrs["notes"])
-    smiles = given.smiles or _smiles_column(table, [name for name in columns if name != given.target], notes)
+    others = [name for name in columns if name != given.target]
+    smiles = given.smiles or smiles_column(table, others, notes, "choose one with --smiles")
     for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
         raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
     if smiles:
@@ -666,24 +667,29 @@ def _smiles_share(texts: pd.Series) -> float:
     return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
 
 
-def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]) -> str:
-    """Return the column of SMILES, by its name or else by its content. Raises UserError if it may be several."""
+def smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str], remedy: str) -> str:
+    """Return the column of SMILES, by its name or else by its content; ``""`` if there is none.
+
+    Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none.
+    """
     named = [name for name in columns if "smiles" in name.lower()]
     exact = [name for name in named if name.lower() == "smiles"]
-    if len(exact) == 1 or len(named) == 1:
-        return (exact or named)[0]
-    candidates = [name for name in named or columns if _smiles_share(table[name]) > 0.6]
-    if len(candidates) > 1 or (named and not candidates):
-        raise UserError(
-            f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles"
-        )
+    one = next((of[0] for of in (exact, named) if len(of) == 1), "")
+    if one and _smiles_share(table[one]) > 0:
+        return one
+    shares = {name: _smiles_share(table[name]) for name in columns}
+    candidates = [name for name in named or columns if shares[name] > 0.6]
+    other = [name for name in columns if shares[name] > 0.6 and name not in named]
+    if len(candidates) > 1 or (named and not candidates and (other or not one)):
+        listed = candidates or [*named, *other]
+        raise UserError(f"several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
     for name in columns if not candidates else ():
         for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
             if table[name].str.contains(mark).mean() > 0.5:
                 raise UserError(f"column {name!r} holds {kind}, which is not supported: add a column of SMILES")
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
-    return next(iter(candidates), "")
+    return next(iter(candidates), one)
 
 
 def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:

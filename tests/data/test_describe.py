@@ -415,6 +415,24 @@ def test_of_several_columns_that_may_hold_the_smiles_one_must_be_chosen(tmp_path
         assert describe_file(tmp_path / "b.csv", target="y", smiles=names[1])["smiles"] == names[1]
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"has_smiles": "yes", "mol": SMILES}, "SMILES: has_smiles, mol; choose one with --smiles"),
+        ({"SMILES": "S-7", "mol": SMILES}, "SMILES: SMILES, mol; choose one with --smiles"),
+        ({"has_smiles": "no", "smiles_ok": "yes", "mol": SMILES}, "SMILES: has_smiles, smiles_ok, mol; choose one"),
+        ({"SMILES": "InChI=1S/CH4/h1H4"}, "column 'SMILES' holds InChI, which is not supported"),
+    ],
+)
+def test_a_column_that_is_called_smiles_and_holds_none_is_not_taken(tmp_path, columns, message):
+    rows = pd.DataFrame({**columns, "y": ["0", "1"] * 18}, index=range(36))
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(UserError, match=message):
+        describe_file(tmp_path / "a.csv", target="y")
+    rows.drop(columns="mol", errors="ignore").assign(SMILES=["C", "O"] * 18).to_csv(tmp_path / "b.csv", index=False)
+    assert describe_file(tmp_path / "b.csv", target="y")["smiles"] == "SMILES"
+
+
 def test_reactions_are_named_as_unsupported(tmp_path):
     for name, arrow in (("rxn_smiles", ">>"), ("reaction", ">O>")):
         rows = pd.DataFrame({name: [f"{s}.CCO{arrow}{s}" for s in SMILES], "yield": np.arange(36) / 7})
