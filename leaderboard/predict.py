@@ -17,6 +17,7 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
+from benchmark.data.describe import smiles_column
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser
 from benchmark.data.problem import fold, given, labels, split_rows
@@ -216,22 +217,31 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Raises UserError if the file has no row, or neither the dataset's SMILES column nor one called SMILES.
+    Its ``attrs["notes"]`` say how it was read. Raises UserError if the file has no row, no column of SMILES under the
+    dataset's name, the name SMILES or any other, or several.
     """
     table = read(path.read_bytes(), path.name, sheet)
     if table.empty:
         raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
     if not spec.smiles:
         return table
-    named = [name for name in table.columns if name == spec.smiles] or [
-        name for name in table.columns if name.casefold() == SMILES
-    ]
-    if not named:
+    notes, columns = table.attrs["notes"], [name for name in table.columns if name != LINE]
+    alike = [name for name in columns if name.casefold() == SMILES]
+    rename = f"rename the one that is meant to {spec.smiles!r}, as in the table of {spec.name}"
+    chosen = spec.smiles if spec.smiles in columns else alike[0] if len(alike) == 1 else ""
+    if not chosen and len(alike) > 1:
+        raise UserError(f"{path}: several columns may hold the SMILES: {', '.join(alike)}; {rename}")
+    chosen = chosen or smiles_column(table, columns, notes, rename)
+    if chosen in table.attrs["repeated"]:
+        raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
+    if others := [name for name in alike if name != chosen]:
+        notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
+    if not chosen:
         raise UserError(
             f"{path}: expected a column {spec.smiles!r}, as in the table of {spec.name}, or SMILES; found "
-            f"{', '.join(map(repr, table.columns.drop(LINE)))}"
+            f"{', '.join(map(repr, columns))}"
         )
-    return table.assign(**{SMILES: table[named[0]]})
+    return table.assign(**{SMILES: table[chosen]})
 
 
 def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:

@@ -11,6 +11,7 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark import load_problem
 from benchmark.__main__ import app as benchmark_app
+from benchmark.errors import UserError
 from leaderboard import predict
 from leaderboard.__main__ import app
 from leaderboard.read.stored import read
@@ -99,6 +100,42 @@ def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
     table = pd.read_csv(out)
     assert (table["spread"] > 0).all()
     assert np.isfinite(table["prediction"]).all()
+
+
+RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "read_as"),
+    [
+        ({"smiles": RING}, (RING, "")),
+        ({"structure": RING, "n": [1, 2]}, (RING, "the SMILES are in 'structure', by its content")),
+        ({"SMILES_raw": RING}, (RING, "")),
+        ({"smiles": CHAIN, "SMILES": RING}, (RING, "in 'SMILES', as in the table of brain, not in smiles")),
+        ({"Smiles": CHAIN, "smiles": RING}, "SMILES: Smiles, smiles; rename the one that is meant to 'SMILES'"),
+        ({"SMILES_raw": RING, "smiles_clean": CHAIN}, "SMILES_raw, smiles_clean; rename the one that is meant"),
+        ({"mol": RING, "product": CHAIN}, "SMILES: mol, product; rename the one that is meant to 'SMILES'"),
+        ({"y": [1, 2]}, "expected a column 'SMILES', as in the table of brain, or SMILES; found 'y'"),
+    ],
+)
+def test_the_smiles_are_found_as_in_a_new_dataset_or_the_remedy_is_named(columns, read_as, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    pd.DataFrame(columns).to_csv(new, index=False)
+    spec = predict.load_spec("brain")
+    if isinstance(read_as, str):
+        with pytest.raises(UserError, match=read_as):
+            predict.inputs(spec, new)
+        return
+    table = predict.inputs(spec, new)
+    assert table["smiles"].tolist() == read_as[0]
+    assert read_as[1] in "".join(table.attrs["notes"])
+
+
+def test_of_columns_with_one_name_none_is_taken(tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES,SMILES\nCCO,CCN\n")
+    with pytest.raises(UserError, match="several columns are called 'SMILES': rename"):
+        predict.inputs(predict.load_spec("brain"), new)
 
 
 @pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])
