@@ -207,13 +207,18 @@ def _of_rows(
             other = _Target(table, name, columns, "", notes)
             if mark := other.decimal(other.texts):
                 meaning["decimal"] = mark
-    texts = _not_numbers(table[columns], meaning)
+    texts = _not_numbers(table, columns, meaning)
     name = given.id_column or _id_column(table, columns, given.target, texts)
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     used = {given.target, name, *given.one_hot}
-    ignored = [column for column in columns if column in texts | {*numbered} and column not in used]
+    ignored = [column for column in columns if column in {*texts, *numbered} and column not in used]
+    if odd := [f"{column!r} ({texts[column]})" for column in ignored if column in texts]:
+        notes.append(
+            f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
+            "a column one"
+        )
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 
@@ -703,7 +708,7 @@ def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
         )
 
 
-def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: set[str]) -> str:
+def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: Iterable[str]) -> str:
     for name in columns:
         if name != target and name in texts and table[name].is_unique:
             return name
@@ -721,10 +726,17 @@ def _is_row_number(texts: pd.Series, name: str) -> bool:
     return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
 
 
-def _not_numbers(table: pd.DataFrame, found: dict[str, Any]) -> set[str]:
-    """Return the columns that hold no number, or anything else."""
+def _not_numbers(table: pd.DataFrame, columns: Sequence[str], found: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that hold no number, or anything else, with the line and text of the first that is none."""
+    own = table[columns]
     if mark := found.get("decimal", ""):
-        table = table.map(lambda text: spelled(text, mark))
-    numbers, missing = features.numbers_in(table)
-    numeric = (missing | ~np.isnan(numbers)).all(axis=0) & ~missing.all(axis=0)
-    return set(table.columns[~numeric])
+        own = own.map(lambda text: spelled(text, mark))
+    numbers, missing = features.numbers_in(own)
+    texts = {}
+    for name, odd, empty in zip(columns, (np.isnan(numbers) & ~missing).T, missing.T, strict=True):
+        if odd.any():
+            row = table.iloc[int(odd.argmax())]
+            texts[name] = f"line {row[LINE]}: {row[name][:40]!r}"
+        elif empty.all():
+            texts[name] = "empty"
+    return texts

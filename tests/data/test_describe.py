@@ -608,3 +608,16 @@ def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
     rows[["pore", "density", "stable"]].to_csv(tmp_path / "numbers.csv", index=False)
     with pytest.raises(UserError, match="choose --smiles or --id among pore, density, stable"):
         describe_file(tmp_path / "numbers.csv", target="stable")
+
+
+def test_columns_that_are_no_features_for_a_text_are_named_with_it(tmp_path):
+    pore = [f"{i / 7:.2f}" for i in range(30)]
+    columns = {"depth": ["<0.1" if i == 7 else text for i, text in enumerate(pore)], "share": [f"{i}%" for i in pore]}
+    rows = materials(**columns, flag=[True, False] * 15, remark="", n=range(30))
+    rows.to_csv(tmp_path / "materials.csv", index=False)
+    spec = dataset(tmp_path / "materials.csv", target="stable")
+    assert spec.ignore == ("metal", "depth", "share", "flag", "remark", "n")
+    assert (
+        "not features, because a text is no number: 'metal' (line 2: 'Zn'), 'depth' (line 9: '<0.1'), "
+        "'share' (line 2: '0.00%'), 'flag' (line 2: 'True'), 'remark' (empty);"
+    ) in spec.notes
