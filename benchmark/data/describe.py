@@ -423,9 +423,11 @@ class _Target:
         if given.task == "regression" or mostly_numbers or positive.startswith(">= "):
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
+            hint = f"if it means a missing value, use --ignore-value {odd.iloc[0]!r}"
+            if re.search(r"\d", odd.iloc[0]):
+                hint = f"write a bound as in >10 and an approximate number as in ~10; {hint}"
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a "
-                f"missing value, use --ignore-value {odd.iloc[0]!r}{more}"
+                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; {hint}{more}"
             )
         if given.classes:
             return self._chosen(self.texts, given.classes)

@@ -379,6 +379,12 @@ def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_pat
     assert SMILES[4] not in labelled(spec)
 
 
+@pytest.mark.parametrize("text", ["927+", "ca. 279", "＞504", "10-20", "5 ± 3"])
+def test_a_bound_or_another_text_with_a_number_is_answered_with_how_to_write_it(tmp_path, text):
+    with pytest.raises(UserError, match=rf"found {re.escape(repr(text))}; write a bound as in >10 and an approx.* ~10"):
+        described(tmp_path, ["1.5", "10", "2.5", text])
+
+
 def test_each_target_takes_the_relations_beside_it(tmp_path):
     columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
     csv(tmp_path, ["0", "1"], **columns)
