@@ -130,6 +130,9 @@ def _parquet(content: bytes) -> Cells:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
     table = pa.Table.from_batches(read).to_pandas()
+    named = table.index.names != [None] or pd.api.types.is_string_dtype(table.index)
+    if named and not isinstance(table.index, pd.RangeIndex):  # which only counts the rows, as numbers without a name do
+        table = table.reset_index(allow_duplicates=True)
     header = [*map(str, table)]
     cells = table.astype(object).where(table.notna(), "").astype(str).to_numpy(dtype=object)
     for column, texts in zip(header, cells.T, strict=True):

@@ -240,6 +240,24 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
         read(workbook(page=[["a", "b"], [1, 2]]), "table.xlsx")
 
 
+@pytest.mark.parametrize(
+    ("index", "columns"),
+    [
+        (pd.Index(["CCO", "CC"], name="SMILES"), {"SMILES": ["CCO", "CC"]}),
+        (pd.Index([7, 5], name="id"), {"id": ["7", "5"]}),
+        (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["batch", "n"]), {"batch": ["a", "b"], "n": ["1", "2"]}),
+        (pd.Index(["CCO", "CC"]), {"index": ["CCO", "CC"]}),
+        (pd.Index([7, 5]), {}),
+        (pd.RangeIndex(2, name="n"), {}),
+    ],
+)
+def test_the_index_of_a_parquet_file_is_read_unless_it_only_counts_the_rows(index, columns):
+    content = io.BytesIO()
+    pd.DataFrame({"y": [1, 0]}, index=index).to_parquet(content)
+    table = read(content.getvalue(), "table.parquet").drop(columns=LINE)
+    assert table.to_dict("list") == columns | {"y": ["1", "0"]}
+
+
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")
 
 
