@@ -47,7 +47,7 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     """Return the rows of a table with all columns as text, without blank lines, and their places in ``LINE``.
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
-    become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, UTF-16 or Windows-1252.
+    become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, -16, -32 or Windows-1252.
     ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, and
     the ``separator`` of a text file.
     The UserError of a failure names the file, and the line if there is one.
@@ -62,7 +62,9 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
         elif content.startswith(b"PK\x03\x04"):
             header, cells, lines = _workbook(content, name, sheet, notes)
         else:
-            text = _decoded(content, name, notes)
+            text = _decoded(content, name, notes).lstrip("\ufeff")  # a second mark of UTF-8
+            if "\0" in text:
+                raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
             if _is_sdf(text):
                 header, cells, lines = _sdf(text)
             else:
@@ -80,8 +82,10 @@ Cells = tuple[list[str], np.ndarray, Sequence[int]]
 
 
 def _decoded(content: bytes, name: str, notes: list[str]) -> str:
-    """Return the text of a file: UTF-8, UTF-16, or Windows-1252 where no byte says otherwise. Raises UserError."""
+    """Return the text of a file: UTF-8, -16, -32, or Windows-1252 where no byte says otherwise. Raises UserError."""
     start = content[:2000]
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return content.decode("utf-32")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16")
     for order, zeros in (("le", start[1::2].count(0)), ("be", start[::2].count(0))):

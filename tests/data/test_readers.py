@@ -154,7 +154,7 @@ def test_a_row_with_more_fields_than_the_header_is_named_by_its_line(content, li
         read(content, "table.csv")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
     text = end.join(["name\tmol\ty [µM]", *["Müller-1\tCCO\t0.5"] * 40, ""])
@@ -163,6 +163,15 @@ def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
     assert table.iloc[-1].tolist() == ["Müller-1", "CCO", "0.5", 41]
     said = ["text read as Windows-1252, as in 'µM': else save as UTF-8"]
     assert table.attrs["notes"] == (said if encoding == "cp1252" else [])
+
+
+def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
+    assert read(BOM + BOM + b"a,b\n1,2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
+
+
+def test_utf_32_without_a_mark_is_named():
+    with pytest.raises(UserError, match="NUL characters, as UTF-32 without a mark has: save as UTF-8"):
+        read("a,b\n1,2\n".encode("utf-32-le"), "table.csv")
 
 
 @pytest.mark.parametrize(
