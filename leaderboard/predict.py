@@ -17,7 +17,7 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
-from benchmark.data.describe import smiles_column
+from benchmark.data.describe import refuse_headless, smiles_column
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser
 from benchmark.data.problem import fold, given, labels, split_rows
@@ -222,6 +222,7 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """
     table = read(path.read_bytes(), path.name, sheet)
     if table.empty:
+        refuse_headless(list(table.columns) if spec.smiles else [], str(path))
         raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
     if not spec.smiles:
         return table
@@ -231,16 +232,17 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     chosen = spec.smiles if spec.smiles in columns else alike[0] if len(alike) == 1 else ""
     if not chosen and len(alike) > 1:
         raise UserError(f"{path}: several columns may hold the SMILES: {', '.join(alike)}; {rename}")
-    chosen = chosen or smiles_column(table, columns, notes, rename)
-    if chosen in table.attrs["repeated"]:
-        raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
-    if others := [name for name in alike if name != chosen]:
-        notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
+    chosen = chosen or smiles_column(table, columns, str(path), notes, rename)
     if not chosen:
+        refuse_headless(columns, str(path))
         raise UserError(
             f"{path}: expected a column {spec.smiles!r}, as in the table of {spec.name}, or SMILES; found "
             f"{', '.join(map(repr, columns))}"
         )
+    if chosen in table.attrs["repeated"]:
+        raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
+    if others := [name for name in alike if name != chosen]:
+        notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
     return table.assign(**{SMILES: table[chosen]})
 
 

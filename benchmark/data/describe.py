@@ -143,10 +143,11 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     columns = columns_of(file, given.sheet)
     for column in given.columns:
         if column not in columns:
+            refuse_headless(columns, file.name)
             raise did_you_mean(f"column of {file.name}", column, columns)
     notes: list[str] = list(table.attrs["notes"])
     others = [name for name in columns if name != given.target]
-    smiles = given.smiles or smiles_column(table, others, notes, "choose one with --smiles")
+    smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")
     for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
         raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
     if smiles:
@@ -674,10 +675,21 @@ def _smiles_share(texts: pd.Series) -> float:
     return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
 
 
-def smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str], remedy: str) -> str:
+def refuse_headless(columns: Sequence[str], file: str) -> None:
+    """Raise UserError if a name of a column is a SMILES, as in a table without a header."""
+    for name in columns:
+        if _smiles_share(pd.Series([name])):
+            raise UserError(
+                f"{file}: the first row should have the names of the columns, but {name[:60]!r} seems to be a "
+                "molecule: put a header above it, such as SMILES,y"
+            )
+
+
+def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes: list[str], remedy: str) -> str:
     """Return the column of SMILES, by its name or else by its content; ``""`` if there is none.
 
-    Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none.
+    Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none, and if its name
+    is a SMILES, too.
     """
     named = [name for name in columns if "smiles" in name.lower()]
     exact = [name for name in named if name.lower() == "smiles"]
@@ -689,11 +701,12 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str],
     other = [name for name in columns if shares[name] > 0.6 and name not in named]
     if len(candidates) > 1 or (named and not candidates and (other or not one)):
         listed = candidates or [*named, *other]
-        raise UserError(f"several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
+        raise UserError(f"{file}: several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
     for name in columns if not candidates else ():
         for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
             if table[name].str.contains(mark).mean() > 0.5:
-                raise UserError(f"column {name!r} holds {kind}, which is not supported: add a column of SMILES")
+                raise UserError(f"{file}: column {name!r} holds {kind}, which is not supported: add a column of SMILES")
+    refuse_headless(candidates, file)
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
     return next(iter(candidates), one)

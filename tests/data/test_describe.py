@@ -542,6 +542,15 @@ def test_two_columns_of_one_name_are_refused_where_one_is_used(tmp_path):
     assert columns_of(tmp_path / "assay.csv") == ["SMILES", "y", "y.1", "z"]
 
 
+@pytest.mark.parametrize("separator", [",", "\t", " "])
+def test_a_table_without_a_header_is_named_as_such(tmp_path, separator):
+    (tmp_path / "a.smi").write_text("".join(f"{s}{separator}{i % 2}\n" for i, s in enumerate(SMILES)))
+    with pytest.raises(
+        UserError, match=rf"a\.smi: .* but '{re.escape(SMILES[0])}.*' seems to be .*: put a header above"
+    ):
+        describe_file(tmp_path / "a.smi", target="0" if separator == "," else "y")
+
+
 # Splits, names and other columns
 
 

@@ -115,6 +115,8 @@ RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
         ({"Smiles": CHAIN, "smiles": RING}, "SMILES: Smiles, smiles; rename the one that is meant to 'SMILES'"),
         ({"SMILES_raw": RING, "smiles_clean": CHAIN}, "SMILES_raw, smiles_clean; rename the one that is meant"),
         ({"mol": RING, "product": CHAIN}, "SMILES: mol, product; rename the one that is meant to 'SMILES'"),
+        ({"CCO": CHAIN, "1": [1, 2]}, "'CCO' seems to be a molecule: put a header above it"),
+        ({"CCO": []}, "'CCO' seems to be a molecule: put a header above it"),
         ({"y": [1, 2]}, "expected a column 'SMILES', as in the table of brain, or SMILES; found 'y'"),
     ],
 )
