@@ -149,7 +149,10 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     others = [name for name in columns if name != given.target]
     smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")
     for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
-        raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
+        raise UserError(
+            f"{file.name}: several columns are called {column!r}: rename those that are not meant; in an SDF, they are "
+            "fields of one record"
+        )
     if smiles:
         _refuse_reactions(table, smiles, file.name)
     target = _Target(table, given.target, columns, file.name, notes)

@@ -48,12 +48,13 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
     become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, -16, -32 or Windows-1252.
-    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, and
-    the ``separator`` of a text file.
+    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns, or
+    several fields of a record, have, and the ``separator`` of a text file.
     The UserError of a failure names the file, and the line if there is one.
     """
     notes: list[str] = []
     separator = ""
+    twice: set[str] = set()
     try:
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
@@ -66,13 +67,13 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
             if _is_sdf(text):
-                header, cells, lines = _sdf(text)
+                (header, cells, lines), twice = _sdf(text)
             else:
                 (header, cells, lines), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
     table = pd.DataFrame(cells, columns=_names(header), dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
-    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
+    repeated = sorted(twice | {name for name, count in Counter(header).items() if count > 1})
     table.attrs = {"notes": notes, "repeated": repeated, "separator": separator}
     return table
 
@@ -300,7 +301,8 @@ def _is_sdf(text: str) -> bool:
     return bool(counts) or text.count('"', 0, end.start()) % 2 == 0
 
 
-def _sdf(text: str) -> Cells:
+def _sdf(text: str) -> tuple[Cells, set[str]]:
+    """Return the records of an SDF, and the names of fields that a record has twice, of which RDKit keeps the last."""
     records: list[dict[str, str]] = []
     names = {"SMILES": None}
     text = text.replace("\r\n", "\n").rstrip() + "\n"
@@ -310,13 +312,16 @@ def _sdf(text: str) -> Cells:
             records.append(fields | {"SMILES": Chem.MolToSmiles(molecule) if molecule else UNREADABLE})
             names |= dict.fromkeys(records[-1])
             _check_size(len(records), len(names))
-    titles = [block.partition("\n")[0].strip() for block in re.split(r"(?m)^\$\$\$\$.*\n", text)[: len(records)]]
+    blocks = re.split(r"(?m)^\$\$\$\$.*\n", text)[: len(records)]
+    fields_of = (Counter(re.findall(r"(?m)^>.*?<(.*)>", block)) for block in blocks)
+    twice = {name for fields in fields_of for name, count in fields.items() if count > 1 and name != "SMILES"}
+    titles = [block.partition("\n")[0].strip() for block in blocks]
     if any(titles) and len(titles) == len(records):
         column = "Title" if "Name" in names else "Name"
         records = [{column: title} | record for title, record in zip(titles, records, strict=True)]
         names = {column: None} | names
     cells = [[record.get(name, "") for name in names] for record in records]
-    return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1)
+    return ([*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1)), twice
 
 
 def clean(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:

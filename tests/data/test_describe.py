@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from rdkit.Chem import MolFromSmiles, MolToMolBlock
 
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
@@ -549,6 +550,15 @@ def test_a_table_without_a_header_is_named_as_such(tmp_path, separator):
         UserError, match=rf"a\.smi: .* but '{re.escape(SMILES[0])}.*' seems to be .*: put a header above"
     ):
         describe_file(tmp_path / "a.smi", target="0" if separator == "," else "y")
+
+
+def test_a_field_that_a_record_of_an_sdf_has_twice_is_refused_as_the_target(tmp_path):
+    records = [f"{MolToMolBlock(MolFromSmiles(s))}>  <y>\n{i}\n\n>  <n>\n1\n\n" for i, s in enumerate(SMILES)]
+    records[7] += ">  <y>  (8)\n99\n\n"
+    (tmp_path / "a.sdf").write_text("$$$$\n".join([*records, ""]))
+    with pytest.raises(UserError, match=r"several columns are called 'y': .* in an SDF, they are fields of one record"):
+        describe_file(tmp_path / "a.sdf", target="y")
+    assert columns_of(tmp_path / "a.sdf") == ["SMILES", "y", "n"]
 
 
 # Splits, names and other columns
