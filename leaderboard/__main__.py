@@ -90,6 +90,8 @@ def predict(
         raise UserError(f"{out} exists: choose another file with --out, or rename it")
     spec = load_spec(dataset)
     table = new.inputs(spec, file, sheet)
+    for line in table.attrs["notes"]:
+        typer.echo(line)
     plan = new.planned(new.recorded(read(store)[0], spec.name, method))
     count = len(plan.key.seeds)
     typer.echo(

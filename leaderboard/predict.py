@@ -17,6 +17,7 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
+from benchmark.data.describe import refuse_headless, smiles_column
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser
 from benchmark.data.problem import fold, given, labels, split_rows
@@ -92,8 +93,8 @@ def planned(cell: Cell) -> Planned:
 def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[[], object] = lambda: None) -> Answers:
     """Return what a cell's models say about the rows of ``table``, which has the inputs of its dataset.
 
-    ``done`` is called after each model; none is trained if no row can be read. What a retraining says about a molecule
-    of a test set is what is recorded.
+    ``done`` is called after each model. What a retraining says about a molecule of a test set is what is recorded.
+    Without a row that can be read, no model is trained.
     """
     spec = load_spec(with_features(plan.dataset, plan.method.features))
     rows = load_rows(spec)
@@ -107,9 +108,9 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     read_rows = workers(delayed(featurisers[0].read)(table.iloc[some]) for some in index)
     features = [np.concatenate(part) for part in zip(*read_rows, strict=True)]
     inputs, of_all, reasons = _both(*(featuriser.scale(*features) for featuriser in featurisers))
-    if len(inputs) == 0:  # models cannot predict nothing
-        nothing = np.empty((len(plan.key.seeds), 0, plan.problem.n_outputs), dtype=np.float32)
-        return Answers(nothing[0], nothing, reasons)
+    if not len(of_all):
+        none = np.empty((0, plan.problem.n_outputs), dtype=np.float32)
+        return Answers(none, np.stack([none] * len(plan.key.seeds)), reasons)
     tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
     values = _each(plan, [(whole(plan), "update", 1, of_all), *tasks], jobs, done)
     return Answers(values[0], np.stack(values[1:]), reasons)
@@ -217,22 +218,33 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Raises UserError if the file has no rows, and if it has neither the dataset's SMILES column nor one called SMILES.
+    Its ``attrs["notes"]`` say how it was read. Raises UserError if the file has no row, no column of SMILES under the
+    dataset's name, the name SMILES or any other, or several.
     """
     table = read(path.read_bytes(), path.name, sheet)
     if table.empty:
-        raise UserError(f"{path}: the table has a header and no rows: there is nothing to predict")
+        refuse_headless(list(table.columns) if spec.smiles else [], str(path))
+        raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
     if not spec.smiles:
         return table
-    named = [name for name in table.columns if name == spec.smiles] or [
-        name for name in table.columns if name.casefold() == SMILES
-    ]
-    if not named:
+    notes, columns = table.attrs["notes"], [name for name in table.columns if name != LINE]
+    alike = [name for name in columns if name.casefold() == SMILES]
+    rename = f"rename the one that is meant to {spec.smiles!r}, as in the table of {spec.name}"
+    chosen = spec.smiles if spec.smiles in columns else alike[0] if len(alike) == 1 else ""
+    if not chosen and len(alike) > 1:
+        raise UserError(f"{path}: several columns may hold the SMILES: {', '.join(alike)}; {rename}")
+    chosen = chosen or smiles_column(table, columns, str(path), notes, rename)
+    if not chosen:
+        refuse_headless(columns, str(path))
         raise UserError(
             f"{path}: expected a column {spec.smiles!r}, as in the table of {spec.name}, or SMILES; found "
-            f"{', '.join(map(repr, table.columns.drop(LINE)))}"
+            f"{', '.join(map(repr, columns))}"
         )
-    return table.assign(**{SMILES: table[named[0]]})
+    if chosen in table.attrs["repeated"]:
+        raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
+    if others := [name for name in alike if name != chosen]:
+        notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
+    return table.assign(**{SMILES: table[chosen]})
 
 
 def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:

@@ -274,8 +274,6 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
         from benchmark.data.rows import feature_columns
 
         say(f"  no column holds SMILES (--smiles COLUMN names one); features: {', '.join(feature_columns(specs[0]))}")
-        if specs[0].ignore:
-            say(f"  not features, because they hold no numbers or count the rows: {', '.join(specs[0].ignore)}")
     for line in offers(file, every[0]):
         say(f"  {line}")
     reports = [examine(spec, 99, expectation=True) for spec in specs]

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -43,6 +44,8 @@ NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORE
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
+CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
+"""A class 1 of numbers, in any spelling."""
 UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
 UNIT = re.compile(
     r"%|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
@@ -140,11 +143,16 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     columns = columns_of(file, given.sheet)
     for column in given.columns:
         if column not in columns:
+            refuse_headless(columns, file.name)
             raise did_you_mean(f"column of {file.name}", column, columns)
     notes: list[str] = list(table.attrs["notes"])
-    smiles = given.smiles or _smiles_column(table, [name for name in columns if name != given.target], notes)
+    others = [name for name in columns if name != given.target]
+    smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")
     for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
-        raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
+        raise UserError(
+            f"{file.name}: several columns are called {column!r}: rename those that are not meant; in an SDF, they are "
+            "fields of one record"
+        )
     if smiles:
         _refuse_reactions(table, smiles, file.name)
     target = _Target(table, given.target, columns, file.name, notes)
@@ -203,13 +211,18 @@ def _of_rows(
             other = _Target(table, name, columns, "", notes)
             if mark := other.decimal(other.texts):
                 meaning["decimal"] = mark
-    texts = _not_numbers(table[columns], meaning)
+    texts = _not_numbers(table, columns, meaning)
     name = given.id_column or _id_column(table, columns, given.target, texts)
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     used = {given.target, name, *given.one_hot}
-    ignored = [column for column in columns if column in texts | {*numbered} and column not in used]
+    ignored = [column for column in columns if column in {*texts, *numbered} and column not in used]
+    if odd := [f"{column!r} ({texts[column]})" for column in ignored if column in texts]:
+        notes.append(
+            f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
+            "a column one"
+        )
     if "decimal" in meaning and not given.decimal:
         others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
@@ -267,6 +280,7 @@ class _Target:
             mark = ""
         if suffix := self._suffix(bare):
             found["suffix"] = suffix
+        given = replace(given, positive=self._cut(given.positive, mark, suffix))
         bare = bare.map(lambda text: spelled(text, mark, suffix))
         numbers = pd.to_numeric(bare, errors="coerce").astype(float)
         if not np.isfinite(numbers).all():
@@ -391,6 +405,29 @@ class _Target:
         self.notes.append(f"numbers read without {parts[1].iloc[0]!r}")
         return str(parts[1].iloc[0])
 
+    def _cut(self, positive: str, mark: str, suffix: str) -> str:
+        """Return a cut of numbers as the TOML spells it, with the marks of the column; any other text as it is.
+
+        Raises UserError for a cut below which class 1 lies, and for one that is no number or may be two.
+        """
+        found = CUT.fullmatch(positive)
+        if found is None or folded(positive) in {*self.texts.map(folded)}:
+            return positive
+        relation, text = found.groups()
+        if relation not in (">=", "≥"):
+            raise UserError(
+                f"{self.where}: --positive {positive!r}: class 1 can only be the numbers from a cut on, as in "
+                f"--positive '>= {text}'; class 0 is then the numbers below it"
+            )
+        if folded(text) == "median":
+            return ">= median"
+        cuts = {spelled(text, of, suffix) for of in ("", mark)}
+        cuts = {format(Decimal(cut), "f") for cut in cuts if re.fullmatch(NUMBER, cut)}
+        if len(cuts) != 1:
+            may = f"it may be {' or '.join(sorted(cuts))}" if cuts else "expected '>= 5' or '>= median'"
+            raise UserError(f"{self.where}: --positive {positive!r}: {may}: write the number as Python does")
+        return f">= {cuts.pop()}"
+
     def _line(self, texts: pd.Series) -> int:
         return int(self.table[LINE][texts.index[0]])
 
@@ -405,7 +442,8 @@ class _Target:
         if len(values) < 3:
             return self._two(values, given.positive)
         if given.positive:
-            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
+            cut = given.positive if re.fullmatch(NUMBER, given.positive) else "median"
+            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut}'")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "
@@ -436,9 +474,11 @@ class _Target:
         if given.task == "regression" or mostly_numbers or positive.startswith(">= "):
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
+            hint = f"if it means a missing value, use --ignore-value {odd.iloc[0]!r}"
+            if re.search(r"\d", odd.iloc[0]):
+                hint = f"write a bound as in >10 and an approximate number as in ~10; {hint}"
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a "
-                f"missing value, use --ignore-value {odd.iloc[0]!r}{more}"
+                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; {hint}{more}"
             )
         if given.classes:
             return self._chosen(self.texts, given.classes)
@@ -686,23 +726,41 @@ def _smiles_share(texts: pd.Series) -> float:
     return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
 
 
-def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]) -> str:
-    """Return the column of SMILES, by its name or else by its content. Raises UserError if it may be several."""
+def refuse_headless(columns: Sequence[str], file: str) -> None:
+    """Raise UserError if a name of a column is a SMILES, as in a table without a header."""
+    for name in columns:
+        if _smiles_share(pd.Series([name])):
+            raise UserError(
+                f"{file}: the first row should have the names of the columns, but {name[:60]!r} seems to be a "
+                "molecule: put a header above it, such as SMILES,y"
+            )
+
+
+def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes: list[str], remedy: str) -> str:
+    """Return the column of SMILES, by its name or else by its content; ``""`` if there is none.
+
+    Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none, and if its name
+    is a SMILES, too.
+    """
     named = [name for name in columns if "smiles" in name.lower()]
     exact = [name for name in named if name.lower() == "smiles"]
-    if len(exact) == 1 or len(named) == 1:
-        return (exact or named)[0]
-    candidates = [name for name in named or columns if _smiles_share(table[name]) > 0.6]
-    if len(candidates) > 1 or (named and not candidates):
-        raise UserError(
-            f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles"
-        )
+    one = next((of[0] for of in (exact, named) if len(of) == 1), "")
+    if one and _smiles_share(table[one]) > 0:
+        return one
+    shares = {name: _smiles_share(table[name]) for name in columns}
+    candidates = [name for name in named or columns if shares[name] > 0.6]
+    other = [name for name in columns if shares[name] > 0.6 and name not in named]
+    if len(candidates) > 1 or (named and not candidates and (other or not one)):
+        listed = candidates or [*named, *other]
+        raise UserError(f"{file}: several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
     for name in columns if not candidates else ():
-        if table[name].str.startswith("InChI=").mean() > 0.5:
-            raise UserError(f"column {name!r} holds InChI, which is not supported: add a column of SMILES")
+        for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
+            if table[name].str.contains(mark).mean() > 0.5:
+                raise UserError(f"{file}: column {name!r} holds {kind}, which is not supported: add a column of SMILES")
+    refuse_headless(candidates, file)
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
-    return next(iter(candidates), "")
+    return next(iter(candidates), one)
 
 
 def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
@@ -716,7 +774,7 @@ def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
         )
 
 
-def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: set[str]) -> str:
+def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: Iterable[str]) -> str:
     for name in columns:
         if name != target and name in texts and table[name].is_unique:
             return name
@@ -734,11 +792,18 @@ def _is_row_number(texts: pd.Series, name: str) -> bool:
     return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
 
 
-def _not_numbers(table: pd.DataFrame, found: dict[str, Any]) -> set[str]:
-    """Return the columns that hold no number, or anything else."""
+def _not_numbers(table: pd.DataFrame, columns: Sequence[str], found: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that hold no number, or anything else, with the line and text of the first that is none."""
+    own = table[columns]
     if mark := found.get("decimal", ""):
-        texts = table.columns.difference(table.attrs["native"])
-        table = table.assign(**{name: table[name].map(lambda text: spelled(text, mark)) for name in texts})
-    numbers, missing = features.numbers_in(table)
-    numeric = (missing | ~np.isnan(numbers)).all(axis=0) & ~missing.all(axis=0)
-    return set(table.columns[~numeric])
+        texts = own.columns.difference(table.attrs["native"])
+        own = own.assign(**{name: own[name].map(lambda text: spelled(text, mark)) for name in texts})
+    numbers, missing = features.numbers_in(own)
+    others = {}
+    for name, odd, empty in zip(columns, (np.isnan(numbers) & ~missing).T, missing.T, strict=True):
+        if odd.any():
+            row = table.iloc[int(odd.argmax())]
+            others[name] = f"line {row[LINE]}: {row[name][:40]!r}"
+        elif empty.all():
+            others[name] = "empty"
+    return others

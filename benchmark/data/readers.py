@@ -9,9 +9,10 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ MOST_BYTES = 2**29
 MOST_ROWS = 200_000
 MOST_CELLS = 20_000_000
 """The largest table: bytes when uncompressed, rows, and rows times columns. The largest of the suite has 7,807 rows."""
+PROBED = 2**20
+"""Characters of a text that are read to find what separates its fields."""
 MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
 """Texts that stand for a missing value in every table."""
 SEPARATED = re.compile(r'"?sep=(.)"?[;,\t]*\r?\n', re.IGNORECASE)
@@ -45,14 +48,15 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     """Return the rows of a table with all columns as text, without blank lines, and their places in ``LINE``.
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
-    become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, UTF-16 or Windows-1252.
-    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns have, the
-    ``separator`` of a text file, and ``native``, the columns with fractions that the file holds as numbers and not as
-    text: what their point means is certain.
+    become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, -16, -32 or Windows-1252.
+    ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns, or
+    several fields of a record, have, the ``separator`` of a text file, and ``native``, the columns with fractions that
+    the file holds as numbers and not as text: what their point means is certain.
     The UserError of a failure names the file, and the line if there is one.
     """
     notes: list[str] = []
     separator = ""
+    twice: set[str] = set()
     try:
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
@@ -61,16 +65,18 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
         elif content.startswith(b"PK\x03\x04"):
             header, cells, lines, native = _workbook(content, name, sheet, notes)
         else:
-            text = _decoded(content, name, notes)
-            if "M  END" in text:
-                header, cells, lines, native = _sdf(text)
+            text = _decoded(content, name, notes).lstrip("\ufeff")  # a second mark of UTF-8
+            if "\0" in text:
+                raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
+            if _is_sdf(text):
+                (header, cells, lines, native), twice = _sdf(text)
             else:
                 (header, cells, lines, native), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
     names = _names(header)
     table = pd.DataFrame(cells, columns=names, dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
-    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
+    repeated = sorted(twice | {name for name, count in Counter(header).items() if count > 1})
     table.attrs = {"notes": notes, "repeated": repeated, "separator": separator, "native": [names[i] for i in native]}
     return table
 
@@ -84,8 +90,10 @@ class Fraction(str):
 
 
 def _decoded(content: bytes, name: str, notes: list[str]) -> str:
-    """Return the text of a file: UTF-8, UTF-16, or Windows-1252 where no byte says otherwise. Raises UserError."""
+    """Return the text of a file: UTF-8, -16, -32, or Windows-1252 where no byte says otherwise. Raises UserError."""
     start = content[:2000]
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return content.decode("utf-32")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16")
     for order, zeros in (("le", start[1::2].count(0)), ("be", start[::2].count(0))):
@@ -134,6 +142,9 @@ def _parquet(content: bytes) -> Cells:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
     table = pa.Table.from_batches(read).to_pandas()
+    named = table.index.names != [None] or pd.api.types.is_string_dtype(table.index)
+    if named and not isinstance(table.index, pd.RangeIndex):  # which only counts the rows, as numbers without a name do
+        table = table.reset_index(allow_duplicates=True)
     header = [*map(str, table)]
     native = [i for i in range(len(header)) if _has_fractions(table.iloc[:, i])]
     cells = table.astype(object).where(table.notna(), "").astype(str).to_numpy(dtype=object)
@@ -243,7 +254,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
     named = SEPARATED.match(text)
     before = named[0] if named else "".join(re.findall(r"\A(?:#[^,;\t|\n]*\n)+", text))  # or comments
     text, line = text[len(before) :], 1 + before.count("\n")
-    separator = named[1] if named else max(",\t;|", key=text.lstrip().partition("\n")[0].count)
+    separator = named[1] if named else _separator(text)
     first = line
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -269,6 +280,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
         if len(fields) > len(header):
             usual = Counter(map(len, rows)).most_common(1)[0][0]
             why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
+            why += "; if another mark separates the fields, name it in a first line such as sep=;"
             if usual > len(header):
                 start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
                 why = f"the header seems to be on line {start}: remove what stands above it"
@@ -276,6 +288,28 @@ def _delimited(text: str) -> tuple[Cells, str]:
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
     return ([name.strip() for name in header], cells, lines[1:], []), separator
+
+
+def _separator(text: str) -> str:
+    """Return the mark by which most rows have as many fields as the header, else the one that divides the header most.
+
+    Raises ValueError if two marks divide rows and header alike.
+    """
+    found = []
+    for mark in "\t,;|":
+        reader = csv.reader(io.StringIO(text[:PROBED], newline=""), delimiter=mark, strict=True)
+        widths: list[int] = []
+        with suppress(csv.Error):  # a mark inside quotes, or the end of what is probed
+            widths.extend(map(len, islice(filter(any, reader), 101)))
+        header, *rows = widths or [1]
+        if header > 1:
+            found.append((2 * rows.count(header) > len(rows), header, mark))
+    best = max(found, key=lambda one: one[:2], default=(False, 1, ","))
+    if others := [mark for *fits, mark in found if best[0] and tuple(fits) == best[:2] and mark != best[2] != "\t"]:
+        raise ValueError(
+            f"{best[2]!r} or {others[0]!r} may separate its fields: name the mark in a first line such as sep={best[2]}"
+        )
+    return best[2]
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
@@ -309,7 +343,17 @@ def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:
     return result
 
 
-def _sdf(text: str) -> Cells:
+def _is_sdf(text: str) -> bool:
+    """Tell whether text is an SDF, and not a delimited table, which may hold structures in quotes."""
+    end = re.search(r"(?m)^M  END[ \t\r]*$", text)
+    if end is None:
+        return False
+    counts = re.match(r"(?:.*\n){3}.*V[23]000\s*$", text, re.MULTILINE)  # a title may have a quote, as in 2"-O-methyl
+    return bool(counts) or text.count('"', 0, end.start()) % 2 == 0
+
+
+def _sdf(text: str) -> tuple[Cells, set[str]]:
+    """Return the records of an SDF, and the names of fields that a record has twice, of which RDKit keeps the last."""
     records: list[dict[str, str]] = []
     names = {"SMILES": None}
     text = text.replace("\r\n", "\n").rstrip() + "\n"
@@ -319,13 +363,16 @@ def _sdf(text: str) -> Cells:
             records.append(fields | {"SMILES": Chem.MolToSmiles(molecule) if molecule else UNREADABLE})
             names |= dict.fromkeys(records[-1])
             _check_size(len(records), len(names))
-    titles = [block.partition("\n")[0].strip() for block in re.split(r"(?m)^\$\$\$\$.*\n", text)[: len(records)]]
+    blocks = re.split(r"(?m)^\$\$\$\$.*\n", text)[: len(records)]
+    fields_of = (Counter(re.findall(r"(?m)^>.*?<(.*)>", block)) for block in blocks)
+    twice = {name for fields in fields_of for name, count in fields.items() if count > 1 and name != "SMILES"}
+    titles = [block.partition("\n")[0].strip() for block in blocks]
     if any(titles) and len(titles) == len(records):
         column = "Title" if "Name" in names else "Name"
         records = [{column: title} | record for title, record in zip(titles, records, strict=True)]
         names = {column: None} | names
     cells = [[record.get(name, "") for name in names] for record in records]
-    return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1), []
+    return ([*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1), []), twice
 
 
 def clean(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from rdkit.Chem import MolFromSmiles, MolToMolBlock
 
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
@@ -199,6 +200,34 @@ def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
         spec = dataset(csv(tmp_path, texts), positive=positive)
         assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}
         assert spec.class_names == names
+
+
+@pytest.mark.parametrize(
+    ("unit", "decimal", "positive", "cut"),
+    [
+        ("", "", ">=18.5", ">= 18.5"),
+        ("", "", " ≥ 18.50", ">= 18.50"),
+        ("", "", ">= 1.85e1", ">= 18.5"),
+        ("", "", ">=Median", ">= median"),
+        (" %", "", ">= 18.5 %", ">= 18.5"),
+        (" nM", ",", "≥18,5nM", ">= 18.5"),
+        ("", ",", ">= 18.5", ">= 18.5"),
+        ("", "", "> 18", UserError("class 1 can only be the numbers from a cut on, as in --positive '>= 18'")),
+        ("", "", "≤ 18", UserError("class 1 can only be the numbers from a cut on")),
+        ("", "", "<18", UserError("class 1 can only be the numbers from a cut on")),
+        ("", "", ">= 18,5", UserError("column 'y': --positive '>= 18,5': expected '>= 5' or '>= median'")),
+        ("", ",", ">= 1.850", UserError("it may be 1.850 or 1850: write the number as Python does")),
+        ("", "", "18", UserError("to cut numbers in two, use --positive '>= 18'")),
+    ],
+)
+def test_a_cut_is_read_as_the_column_is_written(tmp_path, unit, decimal, positive, cut):
+    texts = [f"{i}{decimal or '.'}5{unit}" for i in range(36)]
+    if isinstance(cut, UserError):
+        with pytest.raises(UserError, match=re.escape(str(cut))):
+            described(tmp_path, texts, positive=positive)
+        return
+    assert described(tmp_path, texts, positive=positive)[0]["positive"] == cut
+    assert labelled(dataset(tmp_path / "assay.csv", positive=positive)) == {s: i >= 18 for i, s in enumerate(SMILES)}
 
 
 @pytest.mark.parametrize(
@@ -458,6 +487,12 @@ def test_the_scale_of_a_cut_is_said(tmp_path):
         dataset(tmp_path / "assay.csv", positive=">= 1000", log10=True)
 
 
+@pytest.mark.parametrize("text", ["927+", "ca. 279", "＞504", "10-20", "5 ± 3"])
+def test_a_bound_or_another_text_with_a_number_is_answered_with_how_to_write_it(tmp_path, text):
+    with pytest.raises(UserError, match=rf"found {re.escape(repr(text))}; write a bound as in >10 and an approx.* ~10"):
+        described(tmp_path, ["1.5", "10", "2.5", text])
+
+
 def test_each_target_takes_the_relations_beside_it(tmp_path):
     columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
     csv(tmp_path, ["0", "1"], **columns)
@@ -494,6 +529,24 @@ def test_of_several_columns_that_may_hold_the_smiles_one_must_be_chosen(tmp_path
         assert describe_file(tmp_path / "b.csv", target="y", smiles=names[1])["smiles"] == names[1]
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"has_smiles": "yes", "mol": SMILES}, "SMILES: has_smiles, mol; choose one with --smiles"),
+        ({"SMILES": "S-7", "mol": SMILES}, "SMILES: SMILES, mol; choose one with --smiles"),
+        ({"has_smiles": "no", "smiles_ok": "yes", "mol": SMILES}, "SMILES: has_smiles, smiles_ok, mol; choose one"),
+        ({"SMILES": "InChI=1S/CH4/h1H4"}, "column 'SMILES' holds InChI, which is not supported"),
+    ],
+)
+def test_a_column_that_is_called_smiles_and_holds_none_is_not_taken(tmp_path, columns, message):
+    rows = pd.DataFrame({**columns, "y": ["0", "1"] * 18}, index=range(36))
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(UserError, match=message):
+        describe_file(tmp_path / "a.csv", target="y")
+    rows.drop(columns="mol", errors="ignore").assign(SMILES=["C", "O"] * 18).to_csv(tmp_path / "b.csv", index=False)
+    assert describe_file(tmp_path / "b.csv", target="y")["smiles"] == "SMILES"
+
+
 def test_reactions_are_named_as_unsupported(tmp_path):
     for name, arrow in (("rxn_smiles", ">>"), ("reaction", ">O>")):
         rows = pd.DataFrame({name: [f"{s}.CCO{arrow}{s}" for s in SMILES], "yield": np.arange(36) / 7})
@@ -502,9 +555,10 @@ def test_reactions_are_named_as_unsupported(tmp_path):
             UserError, match=r"line 2: '.*>.*' is a reaction, and reactions are not supported.*--smiles"
         ):
             describe_file(tmp_path / f"{name}.csv", target="yield")
-    rows.rename(columns={"reaction": "key"}).assign(key="InChI=1S/CH4/h1H4").to_csv(tmp_path / "i.csv", index=False)
-    with pytest.raises(UserError, match="column 'key' holds InChI, which is not supported: add a column of SMILES"):
-        describe_file(tmp_path / "i.csv", target="yield")
+    for text, kind in (("InChI=1S/CH4/h1H4", "InChI"), ("\n\n\n  0  0\nM  END\n", "molfiles")):
+        rows.rename(columns={"reaction": "key"}).assign(key=text).to_csv(tmp_path / "i.csv", index=False)
+        with pytest.raises(UserError, match=f"column 'key' holds {kind}, .* not supported: add a column of SMILES"):
+            describe_file(tmp_path / "i.csv", target="yield")
 
 
 def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path):
@@ -596,6 +650,24 @@ def test_two_columns_of_one_name_are_refused_where_one_is_used(tmp_path):
     assert columns_of(tmp_path / "assay.csv") == ["SMILES", "y", "y.1", "z"]
 
 
+@pytest.mark.parametrize("separator", [",", "\t", " "])
+def test_a_table_without_a_header_is_named_as_such(tmp_path, separator):
+    (tmp_path / "a.smi").write_text("".join(f"{s}{separator}{i % 2}\n" for i, s in enumerate(SMILES)))
+    with pytest.raises(
+        UserError, match=rf"a\.smi: .* but '{re.escape(SMILES[0])}.*' seems to be .*: put a header above"
+    ):
+        describe_file(tmp_path / "a.smi", target="0" if separator == "," else "y")
+
+
+def test_a_field_that_a_record_of_an_sdf_has_twice_is_refused_as_the_target(tmp_path):
+    records = [f"{MolToMolBlock(MolFromSmiles(s))}>  <y>\n{i}\n\n>  <n>\n1\n\n" for i, s in enumerate(SMILES)]
+    records[7] += ">  <y>  (8)\n99\n\n"
+    (tmp_path / "a.sdf").write_text("$$$$\n".join([*records, ""]))
+    with pytest.raises(UserError, match=r"several columns are called 'y': .* in an SDF, they are fields of one record"):
+        describe_file(tmp_path / "a.sdf", target="y")
+    assert columns_of(tmp_path / "a.sdf") == ["SMILES", "y", "n"]
+
+
 # Splits, names and other columns
 
 
@@ -668,3 +740,16 @@ def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
     rows[["pore", "density", "stable"]].to_csv(tmp_path / "numbers.csv", index=False)
     with pytest.raises(UserError, match="choose --smiles or --id among pore, density, stable"):
         describe_file(tmp_path / "numbers.csv", target="stable")
+
+
+def test_columns_that_are_no_features_for_a_text_are_named_with_it(tmp_path):
+    pore = [f"{i / 7:.2f}" for i in range(30)]
+    columns = {"depth": ["<0.1" if i == 7 else text for i, text in enumerate(pore)], "share": [f"{i}%" for i in pore]}
+    rows = materials(**columns, flag=[True, False] * 15, remark="", n=range(30))
+    rows.to_csv(tmp_path / "materials.csv", index=False)
+    spec = dataset(tmp_path / "materials.csv", target="stable")
+    assert spec.ignore == ("metal", "depth", "share", "flag", "remark", "n")
+    assert (
+        "not features, because a text is no number: 'metal' (line 2: 'Zn'), 'depth' (line 9: '<0.1'), "
+        "'share' (line 2: '0.00%'), 'flag' (line 2: 'True'), 'remark' (empty);"
+    ) in spec.notes

@@ -81,6 +81,29 @@ def test_cells_stay_as_written_with_the_numbers_of_their_lines(content, rows):
     assert lines(content) == rows
 
 
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ('"SMILES","y","a;b;c;d"\n"CCO","1","2"\n', ["SMILES", "y", "a;b;c;d"]),
+        ("SMILES;pIC50 (25 °C, pH 7,4)\nCCO;5,1\nCC;6\nC;7,25\n", ["SMILES", "pIC50 (25 °C, pH 7,4)"]),
+        ("SMILES;IC50, nM;name\nCCO;5,1;a\nCC;6,2;b\n", ["SMILES", "IC50, nM", "name"]),
+        ("SMILES\tlog P, calc, v2\nCCO\t5.1\n", ["SMILES", "log P, calc, v2"]),
+        ("SMILES\tIC50, nM\nCCO\t5,1\n", ["SMILES", "IC50, nM"]),
+        ("\nSMILES,y,a|b\nCCO,1,2\nCC,1\nC,1,3\n", ["SMILES", "y", "a|b"]),
+        ("a,b;c,d\n", ["a", "b;c", "d"]),
+    ],
+)
+def test_fields_are_separated_by_the_mark_that_divides_header_and_rows_alike(content, columns):
+    assert read(content.encode(), "table.csv").columns.tolist() == [*columns, LINE]
+
+
+def test_marks_that_divide_header_and_rows_alike_are_asked_about():
+    content = b"SMILES;IC50, nM\nCCO;5,1\nCC;6,2\n"
+    with pytest.raises(UserError, match=r"',' or ';' may separate its fields: .* in a first line such as sep=,"):
+        read(content, "table.csv")
+    assert lines(b"sep=;\n" + content) == {3: ["CCO", "5,1"], 4: ["CC", "6,2"]}
+
+
 def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
     table = read(b"a,a,a.1,(line),(repeated)\n1,2,3,4,5\n", "table.csv")
     assert table.columns.tolist() == ["a", "a.2", "a.1", "(line).1", "(repeated).1", LINE]
@@ -132,7 +155,7 @@ def test_a_row_with_more_fields_than_the_header_is_named_by_its_line(content, li
         read(content, "table.csv")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
     text = end.join(["name\tmol\ty [µM]", *["Müller-1\tCCO\t0.5"] * 40, ""])
@@ -141,6 +164,15 @@ def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
     assert table.iloc[-1].tolist() == ["Müller-1", "CCO", "0.5", 41]
     said = ["text read as Windows-1252, as in 'µM': else save as UTF-8"]
     assert table.attrs["notes"] == (said if encoding == "cp1252" else [])
+
+
+def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
+    assert read(BOM + BOM + b"a,b\n1,2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
+
+
+def test_utf_32_without_a_mark_is_named():
+    with pytest.raises(UserError, match="NUL characters, as UTF-32 without a mark has: save as UTF-8"):
+        read("a,b\n1,2\n".encode("utf-32-le"), "table.csv")
 
 
 @pytest.mark.parametrize(
@@ -237,6 +269,24 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
         read(workbook(page=[["a", "b"], [1, 2]]), "table.xlsx")
 
 
+@pytest.mark.parametrize(
+    ("index", "columns"),
+    [
+        (pd.Index(["CCO", "CC"], name="SMILES"), {"SMILES": ["CCO", "CC"]}),
+        (pd.Index([7, 5], name="id"), {"id": ["7", "5"]}),
+        (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["batch", "n"]), {"batch": ["a", "b"], "n": ["1", "2"]}),
+        (pd.Index(["CCO", "CC"]), {"index": ["CCO", "CC"]}),
+        (pd.Index([7, 5]), {}),
+        (pd.RangeIndex(2, name="n"), {}),
+    ],
+)
+def test_the_index_of_a_parquet_file_is_read_unless_it_only_counts_the_rows(index, columns):
+    content = io.BytesIO()
+    pd.DataFrame({"y": [1, 0]}, index=index).to_parquet(content)
+    table = read(content.getvalue(), "table.parquet").drop(columns=LINE)
+    assert table.to_dict("list") == columns | {"y": ["1", "0"]}
+
+
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")
 
 
@@ -259,6 +309,20 @@ def test_an_sdf_is_read_with_its_structures_as_smiles_and_its_fields_as_text(end
     assert result["y"].tolist() == ["00", "01", "02"]
     assert result["remark"].tolist() == ["", "2 µM", ""]
     assert result[LINE].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["M  END\n", "M  END"], ids=["ended", "not ended"])
+@pytest.mark.parametrize("form", [Chem.MolToMolBlock, Chem.MolToV3KMolBlock], ids=["V2000", "V3000"])
+def test_a_table_with_molfiles_in_quotes_is_no_sdf(form, end, separator):
+    blocks = [form(Chem.MolFromSmiles(text)).replace("M  END\n", end) for text in MOLECULES]
+    rows = pd.DataFrame({"mol": blocks, "SMILES": MOLECULES, "y": "1"})
+    result = read(rows.to_csv(index=False, sep=separator).encode(), "table.csv")
+    assert result.drop(columns=LINE).to_numpy().tolist() == rows.to_numpy().tolist()
+
+
+def test_a_quote_in_the_title_of_an_sdf_makes_it_no_table():
+    assert read(f'2"-O-methyl{sdf()}'.encode(), "table.sdf")["Name"][0] == '2"-O-methyl'
 
 
 @pytest.mark.parametrize(

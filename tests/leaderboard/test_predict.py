@@ -11,6 +11,7 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark import load_problem
 from benchmark.__main__ import app as benchmark_app
+from benchmark.errors import UserError
 from leaderboard import predict
 from leaderboard.__main__ import app
 from leaderboard.read.stored import read
@@ -101,6 +102,64 @@ def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
     assert np.isfinite(table["prediction"]).all()
 
 
+RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "read_as"),
+    [
+        ({"smiles": RING}, (RING, "")),
+        ({"structure": RING, "n": [1, 2]}, (RING, "the SMILES are in 'structure', by its content")),
+        ({"SMILES_raw": RING}, (RING, "")),
+        ({"smiles": CHAIN, "SMILES": RING}, (RING, "in 'SMILES', as in the table of brain, not in smiles")),
+        ({"Smiles": CHAIN, "smiles": RING}, "SMILES: Smiles, smiles; rename the one that is meant to 'SMILES'"),
+        ({"SMILES_raw": RING, "smiles_clean": CHAIN}, "SMILES_raw, smiles_clean; rename the one that is meant"),
+        ({"mol": RING, "product": CHAIN}, "SMILES: mol, product; rename the one that is meant to 'SMILES'"),
+        ({"CCO": CHAIN, "1": [1, 2]}, "'CCO' seems to be a molecule: put a header above it"),
+        ({"CCO": []}, "'CCO' seems to be a molecule: put a header above it"),
+        ({"y": [1, 2]}, "expected a column 'SMILES', as in the table of brain, or SMILES; found 'y'"),
+    ],
+)
+def test_the_smiles_are_found_as_in_a_new_dataset_or_the_remedy_is_named(columns, read_as, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    pd.DataFrame(columns).to_csv(new, index=False)
+    spec = predict.load_spec("brain")
+    if isinstance(read_as, str):
+        with pytest.raises(UserError, match=read_as):
+            predict.inputs(spec, new)
+        return
+    table = predict.inputs(spec, new)
+    assert table["smiles"].tolist() == read_as[0]
+    assert read_as[1] in "".join(table.attrs["notes"])
+
+
+def test_of_columns_with_one_name_none_is_taken(tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES,SMILES\nCCO,CCN\n")
+    with pytest.raises(UserError, match="several columns are called 'SMILES': rename"):
+        predict.inputs(predict.load_spec("brain"), new)
+
+
+@pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])
+def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains_nothing(
+    dataset: str, method: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(predict, "_fitted", None)
+    new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
+    words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
+    new.write_text("SMILES\nxx\nyy\n")
+    assert call(app, *words) == 0
+    table = pd.read_csv(out)
+    assert table["smiles"].tolist() == ["xx", "yy"]
+    assert table["prediction"].isna().all()
+    assert table["reason"].str.contains("RDKit cannot parse").all()
+    out.unlink()
+    new.write_text("SMILES\n")
+    assert call(app, *words) == 2
+    assert "new.csv: has a header and no rows" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -127,7 +186,7 @@ def test_a_table_without_a_row_that_can_be_read_has_reasons_and_no_predictions(t
         out.unlink()
     new.write_text("SMILES\n")
     assert call(app, *words) == 2
-    assert "the table has a header and no rows" in capsys.readouterr().err
+    assert "has a header and no rows" in capsys.readouterr().err
 
 
 def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
