@@ -29,6 +29,8 @@ from leaderboard.scoring.roles import (
 from leaderboard.scoring.runs import PredictionKind, Runs
 
 MOST_CLASSES = 1000
+SINGLE = 1e-6
+"""The relative difference that numbers may have because one of them was stored as float32."""
 NAIVE = Options()
 
 
@@ -122,15 +124,15 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
-    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs."""
+    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs, however they are written."""
     if any(column.text for column in columns):
         entries = [
-            np.array([*column.encoded[1], ""], dtype=object)[column.encoded[0][at]]
+            np.array([*(plain(text).lower() for text in column.encoded[1]), ""], dtype=object)[column.encoded[0][at]]
             for column, at in zip(columns, rows, strict=True)
         ]
         return all((part == entries[0][:1]).all() for part in entries)
     numbers = [column.numbers[at] for column, at in zip(columns, rows, strict=True)]
-    return all(np.array_equal(part, np.broadcast_to(numbers[0][:1], part.shape), equal_nan=True) for part in numbers)
+    return all(np.allclose(part, numbers[0][:1], rtol=SINGLE, atol=0, equal_nan=True) for part in numbers)
 
 
 def _key(outside: Table, grid: Grid) -> str:

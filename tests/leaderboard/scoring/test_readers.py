@@ -154,6 +154,64 @@ def test_two_models_are_compared_right_or_the_option_is_named(name: str, tmp_pat
     assert {kind: estimates[kind].value for kind in expected} == pytest.approx(expected)
 
 
+NOTATIONS = {
+    "a decimal comma": lambda p: f"{p:.4f}".replace(".", ","),
+    "few decimals after a comma": lambda p: f"{p:.1f}".replace(".", ","),
+    "percent": lambda p: f"{100 * p:.1f}%",
+    "whole percent": lambda p: f"{100 * p:.0f} %",
+    "thousands": lambda p: f"{1e5 * p:,.2f}",
+    "brackets": lambda p: f"[{p:.3f}]",
+    "both classes": lambda p: f"[{1 - p:.3f} {p:.3f}]",
+    "an interval": lambda p: f"{p:.3f} (0.5-1)",
+}
+TRUTHS = {
+    **dict.fromkeys(("y_true", "target", "active", "label", "output", "True", "rep_1", "baseline_pred"), TRUE),
+    "measured": IC50,
+    "corrected": np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]),
+}
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize("name", ["p1", "y_pred", "active_pred", "score", "mean", "logit"])
+def test_where_predictions_are_no_numbers_true_values_are_not_taken_instead(name, notation, tmp_path):
+    written = np.vectorize(NOTATIONS[notation])(CHANCE[:2])
+    for truth, values in TRUTHS.items():
+        with pytest.raises(UserError):
+            gate(*found(two(**{truth: values, name: written}), tmp_path), 1.0, tolerance=0.5)
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_a_prediction_in_another_notation_is_named_with_its_row(notation: str, tmp_path: Path) -> None:
+    frames = two(y_true=TRUE, p1=np.vectorize(NOTATIONS[notation])(CHANCE[:2]))
+    with pytest.raises(UserError, match=r"a\.csv, row 1, column 'p1': '.*' is no number: .* --kind labels"):
+        found(frames, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "truth", [*({name: TRUE} for name in list(TRUTHS)[:7]), {"active": TRUE, "inactive": 1 - TRUE}], ids=",".join
+)
+@pytest.mark.parametrize(
+    "beside",
+    [{"mean": CHANCE[:2]}, {"std": 0.1}, {"cut": np.repeat([[0.6], [0.7]], T, axis=1)}],
+    ids=["another name", "no predictions", "a constant"],
+)
+def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_not_taken(beside, truth, tmp_path):
+    with pytest.raises(UserError, match=r"--runs|--probabilities|--kind"):
+        gate(*found(two(**truth, **beside), tmp_path), 1.0, tolerance=0.5)
+
+
+@pytest.mark.parametrize("name", ["logp_pred", "stability_pred", "fold0_pred", "rank_pred"])
+def test_a_prediction_of_what_is_else_said_about_examples_is_a_prediction(name: str, tmp_path: Path) -> None:
+    estimates = gate(*found(two(y_true=TRUE, **{name: CHANCE[:2]}), tmp_path), 1.0).estimates
+    assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
+
+
+def test_truth_that_one_table_writes_otherwise_is_not_taken_for_predictions(tmp_path: Path) -> None:
+    frames = [two(active=TRUE.astype(bool))[0], two(active=TRUE)[0]]
+    with pytest.raises(UserError, match=r"the same in all tables, so it may be the true values.*--runs"):
+        found(frames, tmp_path)
+
+
 def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
     return pd.DataFrame({"smiles": SMILES} | {pattern.format(r): row for r, row in enumerate(values)} | more)
 
