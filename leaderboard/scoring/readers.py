@@ -21,6 +21,7 @@ from leaderboard.scoring.roles import (
     filled,
     grid_of,
     natural,
+    negative,
     plain,
     role_of,
     stem,
@@ -261,6 +262,8 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
             filled(part.table, column)
             labels |= set(map(plain, part.table.columns[column].encoded[1]))
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
+    if kind == "probabilities" and not options.probabilities:
+        _check_class(parts, classes, bool(true))
     result = []
     for part in parts:
         values, y = _values(part, kind, of_labels), None
@@ -382,6 +385,19 @@ def _numbers(table: Table, name: str) -> np.ndarray:
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
         raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
     return column.numbers
+
+
+def _check_class(parts: Sequence[Part], classes: Sequence[str], truth: bool) -> None:
+    """Raise UserError for single probabilities that are of the first class by their names, in some tables or all."""
+    single = [(part.table.name, name) for part in parts if not part.role.classes for name in part.role.predicted]
+    first = [(table, name) for table, name in single if negative(name) and classes[-1].lower() not in words(name)]
+    if first and (truth or len(first) < len(parts) or len(first) < len(single)):
+        table, name = first[0]
+        raise UserError(
+            f"{table}: {name!r} is by its name the probability of the first of two classes, but that of the second is "
+            f"expected: write one minus it, under a name such as p1; if it is that of the second class after all, add "
+            f"--probabilities {name}"
+        )
 
 
 def _check_side(part: Part, p: np.ndarray, y: np.ndarray) -> None:

@@ -51,6 +51,8 @@ VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
 """Words that do not say what is predicted."""
 EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
+NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "nonbinder", "decoy", "non", "not"])
+"""Words that name the first of two classes; so do ``no``, ``false`` and ``0`` at the end of a name."""
 CLOSE = 0.01
 """The most that probabilities may be off a sum of one, as where they are rounded to two decimals."""
 NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
@@ -135,6 +137,13 @@ def stem(name: str) -> tuple[str, ...]:
             kept.append(word)
         last = word
     return tuple(kept)
+
+
+def negative(name: str) -> bool:
+    """Return whether the name of a probability names the first of two classes, as ``prob_inactive`` and ``p0`` do."""
+    *before, last = words(name) or [""]
+    counted = last == "0" and bool(before) and before[-1] in {"p", "class", *ROLES["probability"]}
+    return not NEGATIVE.isdisjoint(words(name)) or last in ("no", "false") or counted
 
 
 def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:

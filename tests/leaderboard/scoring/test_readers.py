@@ -154,6 +154,20 @@ def test_two_models_are_compared_right_or_the_option_is_named(name: str, tmp_pat
     assert {kind: estimates[kind].value for kind in expected} == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    "name", ["prob_inactive", "p0", "p_negative", "prob_non_toxic", "p_no", "Probability(Class=0)"]
+)
+def test_the_probability_of_the_first_class_is_not_taken_for_that_of_the_second(name: str, tmp_path: Path) -> None:
+    few = [frame[:10] for frame in two(y_true=TRUE, **{name: 1 - CHANCE[:2]})]
+    other = [two(**{name: 1 - CHANCE[0]})[0], two(p_active=CHANCE[1])[0]]
+    for frames in (few, other, other[::-1]):
+        with pytest.raises(
+            UserError, match=r"is by its name the probability of the first of two classes.*--probabilities"
+        ):
+            found(frames, tmp_path)
+    assert gate(*found(two(**{name: 1 - CHANCE[:2]}), tmp_path), 1.0).estimates["flips"].value == pytest.approx(FLIPS)
+
+
 NOTATIONS = {
     "a decimal comma": lambda p: f"{p:.4f}".replace(".", ","),
     "few decimals after a comma": lambda p: f"{p:.1f}".replace(".", ","),
