@@ -244,6 +244,8 @@ class Reading:
                 shown = f"{texts[0]!r} and {texts[1]!r}"
                 raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one test set")
         roles = {name: role_of(name) for name in table.columns}
+        if {"true", "false"} <= {name.lower() for name in roles}:  # the classes of a boolean
+            roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
         none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}

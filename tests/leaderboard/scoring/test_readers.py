@@ -87,6 +87,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, **{"1": CHANCE[:2], "0": 1 - CHANCE[:2]}), {}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "probabilities of a boolean": (two(**{"False": 1 - CHANCE[:2], "True": CHANCE[:2]}), {}, {"flips": FLIPS}),
+    "probabilities of a boolean and truth": (
+        *(two(y_true=TRUE.astype(bool), **{"True": CHANCE[:2], "False": 1 - CHANCE[:2]}), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
     "probabilities by the names of classes": (
         *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
         {"flips": FLIPS, "bad": BAD},
