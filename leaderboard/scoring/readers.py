@@ -221,7 +221,15 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
     measured = np.array([number(text) for text in true])  # nan for a word
     wordy = np.isnan(measured).any()
-    if all((n == n.round()).all() for n in numbers):
+    highest = max((n.max() for n in numbers if len(n)), default=0.0)
+    percent = 1 + CLOSE < highest <= 100 and all((n >= 0).all() for n in numbers)
+    whole = all((n == n.round()).all() for n in numbers)
+    if percent and (wordy or len(true) == 2) and not (whole and highest <= FEW):
+        raise UserError(
+            f"{shown}: from 0 to {highest:g}, but the true values are classes ({', '.join(sorted(true))[:40]}): if "
+            "these are percent, divide them by 100; if they are classes, add --kind labels"
+        )
+    if whole:
         if not wordy and (measured != measured.round()).any():
             return "values"
         distinct = {x for n in numbers for x in np.unique(n)[: FEW + 1].tolist()}
@@ -261,6 +269,8 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         for column in part.role.predicted:
             filled(part.table, column)
             labels |= set(map(plain, part.table.columns[column].encoded[1]))
+    if kind == "logits":
+        _check_signs(parts)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
     if kind == "probabilities" and not options.probabilities:
         _check_class(parts, classes, bool(true))
@@ -385,6 +395,19 @@ def _numbers(table: Table, name: str) -> np.ndarray:
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
         raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
     return column.numbers
+
+
+def _check_signs(parts: Sequence[Part]) -> None:
+    """Raise UserError for single margins that are all on one side of 0: then all predictions are one class."""
+    single = [part for part in parts if len(part.role.predicted) == 1]
+    margins = [_numbers(part.table, part.role.predicted[0]) for part in single] or [np.array([-1.0, 1.0])]
+    low, high = min(m.min() for m in margins), max(m.max() for m in margins)
+    if low >= 0 or high <= 0:
+        shown = f"{single[0].table.name}: --logits {single[0].role.predicted[0]}: from {low:g} to {high:g}"
+        raise UserError(
+            f"{shown}, but margins are below 0 for one class and above for the other: if these are percent, divide "
+            "them by 100; if they are probabilities, use --probabilities"
+        )
 
 
 def _check_class(parts: Sequence[Part], classes: Sequence[str], truth: bool) -> None:

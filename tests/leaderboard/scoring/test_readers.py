@@ -132,6 +132,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
     "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round(1)), {}, "percent, divide them by 100"),
+    "whole percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round()), {}, "percent, divide them by 100"),
+    "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * CHANCE[:2]), {}, "percent, divide them by 100"),
+    "percent as margins": (two(y_true=TRUE, score=100 * CHANCE[:2]), {"logits": ("score",)}, "margins are below 0"),
+    "log probabilities as margins": (two(score=np.log(CHANCE[:2])), {"logits": ("score",)}, "margins are below 0"),
     "another truth": (
         two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
         {},
