@@ -306,6 +306,23 @@ def test_semicolons_and_tabs_separate_as_commas_do(mark: str, tmp_path: Path) ->
     np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("ids", "values", "first"),
+    [
+        ([f"mol-{t:03}" for t in range(T)], CHANCE[0], "mol-000"),
+        ([f"mol-{t:03}" for t in range(T)], CLASS[0], "mol-000"),
+        (SMILES, VALUES[0].round(3), str(VALUES[0].round(3)[0])),
+        ([f"CHEMBL{t + 1000}" for t in range(T)], WORD[CLASS[0]], "CHEMBL1000"),
+    ],
+)
+def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, values, first, tmp_path):
+    pd.DataFrame({"id": ids, "p": values}).to_csv(tmp_path / "a.csv", index=False, header=False)
+    with pytest.raises(
+        UserError, match=f"a.csv: the first line has {first!r} where names of columns are expected: add"
+    ):
+        files.read(tmp_path / "a.csv")
+
+
 def test_ids_stay_text(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": ["001", "1", "1e2", "100"], "p1": [0.1, 0.2, 0.8, 0.9], "y_true": [0, 0, 1, 1]})
     assert read(save(table, tmp_path / "p.csv")).ids.tolist() == ["001", "1", "1e2", "100"]
