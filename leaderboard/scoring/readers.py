@@ -30,6 +30,8 @@ from leaderboard.scoring.roles import (
 from leaderboard.scoring.runs import PredictionKind, Runs
 
 MOST_CLASSES = 1000
+UNITS = frozenset(("pm", "nm", "um", "mm", "molar", "percent", "mg", "ug", "ng", "kcal", "kj", "log", "ln"))
+"""Units, and scales, in names of columns."""
 SINGLE = 1e-6
 """The relative difference that numbers may have because one of them was stored as float32."""
 NAIVE = Options()
@@ -53,6 +55,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
+    named = _check_tasks(parts, outside, options)
     for part in parts:
         if outside:
             part.truth, column = _outside(outside, part, options)
@@ -69,7 +72,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 "both"
             )
     return [
-        replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [kept])]) + ".")
+        replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, kept])]) + ".")
         for part, runs in zip(parts, result, strict=True)
     ]
 
@@ -113,6 +116,29 @@ def _aligned(
         replace(grid, ids=ids, at=grid.at[:, [place[name] for name in kept]])
         for grid, place in zip(grids, rows, strict=True)
     ], said
+
+
+def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options) -> str:
+    """Raise UserError if predictions are of two tasks or units; return what to say if their names differ otherwise.
+
+    A name is that of a task if another column has it, such as that of the true values.
+    """
+    stems = {stem(part.role.predicted[0]): part for part in parts}
+    if options.runs or len(stems) < 2:
+        return ""
+    used = {name for part in parts for name in part.role.predicted}
+    every = [name for table in filter(None, [*(part.table for part in parts), outside]) for name in table.columns]
+    tasks = {stem(name) for name in every if name not in used} & stems.keys() - {()}
+    units = {frozenset(UNITS & set(mine)) for mine in stems} - {frozenset()}
+    two = list(stems.values())[:2]
+    shown = [f"{part.role.predicted[0]!r} in {part.table.name}" for part in two]
+    if len(units) > 1 or len(tasks) > 1:
+        why = "two units" if len(units) > 1 else "two tasks"
+        both = ",".join(part.role.predicted[0] for part in two)
+        raise UserError(
+            f"{' and '.join(shown)}: by their names, predictions of {why}; if they are of one, add --runs {both}"
+        )
+    return f"the names of the predictions differ: {', '.join(shown)}"
 
 
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:

@@ -1,5 +1,6 @@
 """Tables of predictions as people and libraries write them: read right, or refused with the option that helps."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -234,6 +235,34 @@ def test_truth_that_one_table_writes_otherwise_is_not_taken_for_predictions(tmp_
     frames = [two(active=TRUE.astype(bool))[0], two(active=TRUE)[0]]
     with pytest.raises(UserError, match=r"the same in all tables, so it may be the true values.*--runs"):
         found(frames, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            {"pred_nM": VALUES[0]},
+            {"pred_uM": VALUES[1]},
+            UserError("'pred_nM' in .*, predictions of two units.*--runs"),
+        ),
+        (
+            {"hERG": TRUE, "Ames": 1 - TRUE, "hERG_pred": CLASS[0]},
+            {"hERG": TRUE, "Ames": 1 - TRUE, "Ames_pred": CLASS[1]},
+            UserError("'hERG_pred' in .*a.csv and 'Ames_pred' in .*b.csv: by their names, predictions of two tasks"),
+        ),
+        ({"hERG_pred": CLASS[0]}, {"Ames_pred": CLASS[1]}, "differ: 'hERG_pred' in .*a.csv, 'Ames_pred' in .*b.csv"),
+        ({"rf_pred": CLASS[0]}, {"xgb_pred": CLASS[1]}, "differ: 'rf_pred' in .*a.csv, 'xgb_pred' in .*b.csv"),
+        ({"y_pred": CLASS[0]}, {"active_pred": CLASS[1]}, "differ: 'y_pred' in .*a.csv, 'active_pred' in .*b.csv"),
+        ({"y_pred": CLASS[0]}, {"prediction": CLASS[1]}, r"^predictions: y_pred\.$"),
+    ],
+)
+def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(old, new, expected, tmp_path):
+    frames = [two(**old)[0], two(**new)[0]]
+    if isinstance(expected, UserError):
+        with pytest.raises(UserError, match=str(expected)):
+            found(frames, tmp_path)
+        return
+    assert re.search(expected, found(frames, tmp_path)[0].columns)
 
 
 def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
