@@ -71,8 +71,11 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
                 "both"
             )
+    mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     return [
-        replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, kept])]) + ".")
+        replace(
+            runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, kept])]) + "."
+        )
         for part, runs in zip(parts, result, strict=True)
     ]
 
@@ -421,6 +424,16 @@ def _numbers(table: Table, name: str) -> np.ndarray:
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
         raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
     return column.numbers
+
+
+def _mixed(parts: Sequence[Part], options: Options) -> str:
+    """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
+    names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
+    whole = [np.isin(part.table.columns[name].numbers, (0, 1)).all() for part, name in names]
+    if options.logits or all(whole) or not any(whole):
+        return ""
+    part, name = names[whole.index(True)]
+    return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 
 def _check_signs(parts: Sequence[Part]) -> None:

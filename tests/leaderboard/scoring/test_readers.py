@@ -265,6 +265,12 @@ def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(
     assert re.search(expected, found(frames, tmp_path)[0].columns)
 
 
+def test_classes_compared_with_probabilities_are_named(tmp_path: Path) -> None:
+    old, new = found([two(y_true=TRUE, y_pred=CLASS[0])[0], two(y_true=TRUE, p1=CHANCE[1])[0]], tmp_path)
+    for runs in (old, new):
+        assert re.search(r"y_pred in .*a\.csv is only 0 and 1, read as probabilities like the others\.$", runs.columns)
+
+
 def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
     return pd.DataFrame({"smiles": SMILES} | {pattern.format(r): row for r, row in enumerate(values)} | more)
 
@@ -299,7 +305,11 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
         (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
-        (wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE), {}, "4 runs: run0 … run3; truth: y_true."),
+        (
+            wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE),
+            {},
+            "4 runs: run0 … run3; truth: y_true; run3 in FILE is only 0 and 1, read as probabilities like the others.",
+        ),
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), {}, UserError("beyond 0 to 1")),
     ],
 )
@@ -309,7 +319,8 @@ def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(table
             read(save(table, path), **said)
         return
     runs = read(save(table, path), **said)
-    assert runs.columns.replace("; truth: none (name its column with --truth-column)", "") == expected
+    columns = runs.columns.replace("; truth: none (name its column with --truth-column)", "")
+    assert columns.replace(str(path), "FILE") == expected
     assert len(runs.names) == int(expected[0])
 
 
