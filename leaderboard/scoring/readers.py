@@ -52,6 +52,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
     grids, kept = _aligned(tables, grids, outside, options.common)
+    _check_ids(tables, grids)
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
@@ -119,6 +120,39 @@ def _aligned(
         replace(grid, ids=ids, at=grid.at[:, [place[name] for name in kept]])
         for grid, place in zip(grids, rows, strict=True)
     ], said
+
+
+def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
+    """Raise UserError if another column names examples, too, and has its texts at other ids in another table.
+
+    Then the ids may be numbers of rows. A text that is nowhere else, such as another SMILES of a molecule, is no sign.
+    """
+    first, at = tables[0], grids[0].at[0]
+    for name, column in first.columns.items():
+        if (
+            name == grids[0].example
+            or not column.text
+            or len(set(column.encoded[1])) < 0.9 * first.n / len(grids[0].runs)
+        ):
+            continue
+        texts = _at(column, at)
+        for table, grid in zip(tables[1:], grids[1:], strict=True):
+            if name == grid.example or name not in table.columns or not table.columns[name].text:
+                continue
+            others = _at(table.columns[name], grid.at[0])
+            moved = (texts != others) & (texts != "") & (others != "") & np.isin(others, texts) & np.isin(texts, others)
+            if moved.any():
+                t = int(moved.argmax())
+                raise UserError(
+                    f"{first.name} and {table.name}: example {str(grid.ids[t])!r} of the column {grid.example!r} has "
+                    f"{str(texts[t])!r} and {str(others[t])!r} in the column {name!r}, so one of the two columns does "
+                    "not identify examples: rename the one that does to example_id, or leave out the other"
+                )
+
+
+def _at(column: Column, at: np.ndarray) -> np.ndarray:
+    """Return the texts of rows, empty where there is none."""
+    return np.array([*column.encoded[1], ""])[column.encoded[0][at]]
 
 
 def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options) -> str:
