@@ -1,5 +1,6 @@
 """Tables in Parquet, CSV or MLflow's JSON files, whose columns stay text or numbers as they were written."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,7 +98,27 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
         raise UserError(f"{name}: cannot be read as {expected}: {error}") from error
-    return table(name, columns, ordered=ordered)
+    read = table(name, columns, ordered=ordered)
+    if path.suffix not in kinds and (first := _entry_above(read)) is not None:
+        raise UserError(
+            f"{name}: the first line has {first!r} where names of columns are expected: add a line of names above, "
+            "such as example_id,y_true,p1, or if this is a name, change it"
+        )
+    return read
+
+
+def _entry_above(read: Table) -> str | None:
+    """Return a name of a column that is an entry of the first row, as in a file without names; None if there is none.
+
+    It is a number, unless it may count the classes or runs, or all entries differ from it in digits alone.
+    """
+    numeric = [name for name in read.columns if re.fullmatch(NUMBER, name)]
+    odd = [name for name in numeric if not number(name).is_integer() or (len(numeric) == 1 and name not in ("0", "1"))]
+    for name in set(read.columns) - set(numeric):
+        alike = (re.sub(r"\d", "0", text) == re.sub(r"\d", "0", name) for text in read.columns[name].encoded[1])
+        if re.search(r"\d", name) and all(alike):
+            odd.append(name)
+    return next((name for name in read.columns if name in odd), None)
 
 
 def table(name: str, columns: Iterable[tuple[str, Any]], ordered: bool = False, output: bool = False) -> Table:

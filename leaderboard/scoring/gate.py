@@ -20,6 +20,10 @@ INTERVALS = {
 }
 
 
+FEWEST = 10
+"""The fewest examples that say whether predictions and true values have the same unit."""
+
+
 @dataclass(frozen=True)
 class Gate:
     """The verdict on a candidate; ``reasons`` name the limits that it exceeds, or ``undecided``, may exceed.
@@ -100,7 +104,8 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
-    different names, for values without a tolerance and without truth, and for anything ``together`` refuses.
+    different names, for values without a tolerance and without truth or with one in another unit, and for anything
+    ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -125,12 +130,25 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
                 "(--truth, --truth-column), whose error is the default"
             )
         tolerance = float(np.abs(before - y).mean())
+        _check_scale(both.source, tolerance, values, y)
     flips = np.abs(after - before) > tolerance
     kinds = {"flips": flips}
     if y is not None:
         grows = np.abs(after - y) > np.abs(before - y)
         kinds |= {"bad": flips & grows, "good": flips & ~grows}
     return Flipped(kinds, before, after, both, tolerance)
+
+
+def _check_scale(source: str, tolerance: float, values: np.ndarray, y: np.ndarray) -> None:
+    """Raise UserError if an MAE is no tolerance: beyond most predictions (R, T), or twice that of a constant."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    if len(y) >= FEWEST and (tolerance > high - low or tolerance > 2 * np.abs(y - np.median(y)).mean()):
+        raise UserError(
+            f"{source}: the tolerance would be {tolerance:,.4g}, the mean absolute error of the old model, but most "
+            f"predictions are from {low:,.4g} to {high:,.4g} and true values from {y.min():,.4g} to {y.max():,.4g}, as "
+            "if they were in other units: write both in the same unit, or give --tolerance, the change that counts as "
+            "a flip"
+        )
 
 
 def share_of(cases: np.ndarray) -> Estimate:

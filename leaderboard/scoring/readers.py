@@ -21,6 +21,7 @@ from leaderboard.scoring.roles import (
     filled,
     grid_of,
     natural,
+    negative,
     plain,
     role_of,
     stem,
@@ -29,6 +30,10 @@ from leaderboard.scoring.roles import (
 from leaderboard.scoring.runs import PredictionKind, Runs
 
 MOST_CLASSES = 1000
+UNITS = frozenset(("pm", "nm", "um", "mm", "molar", "percent", "mg", "ug", "ng", "kcal", "kj", "log", "ln"))
+"""Units, and scales, in names of columns."""
+SINGLE = 1e-6
+"""The relative difference that numbers may have because one of them was stored as float32."""
 NAIVE = Options()
 
 
@@ -47,9 +52,11 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
     grids, kept = _aligned(tables, grids, outside, options.common)
+    _check_ids(tables, grids)
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
+    named = _check_tasks(parts, outside, options)
     for part in parts:
         if outside:
             part.truth, column = _outside(outside, part, options)
@@ -65,8 +72,11 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
                 "both"
             )
+    mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     return [
-        replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [kept])]) + ".")
+        replace(
+            runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, kept])]) + "."
+        )
         for part, runs in zip(parts, result, strict=True)
     ]
 
@@ -112,6 +122,62 @@ def _aligned(
     ], said
 
 
+def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
+    """Raise UserError if another column names examples, too, and has its texts at other ids in another table.
+
+    Then the ids may be numbers of rows. A text that is nowhere else, such as another SMILES of a molecule, is no sign.
+    """
+    first, at = tables[0], grids[0].at[0]
+    for name, column in first.columns.items():
+        if (
+            name == grids[0].example
+            or not column.text
+            or len(set(column.encoded[1])) < 0.9 * first.n / len(grids[0].runs)
+        ):
+            continue
+        texts = _at(column, at)
+        for table, grid in zip(tables[1:], grids[1:], strict=True):
+            if name == grid.example or name not in table.columns or not table.columns[name].text:
+                continue
+            others = _at(table.columns[name], grid.at[0])
+            moved = (texts != others) & (texts != "") & (others != "") & np.isin(others, texts) & np.isin(texts, others)
+            if moved.any():
+                t = int(moved.argmax())
+                raise UserError(
+                    f"{first.name} and {table.name}: example {str(grid.ids[t])!r} of the column {grid.example!r} has "
+                    f"{str(texts[t])!r} and {str(others[t])!r} in the column {name!r}, so one of the two columns does "
+                    "not identify examples: rename the one that does to example_id, or leave out the other"
+                )
+
+
+def _at(column: Column, at: np.ndarray) -> np.ndarray:
+    """Return the texts of rows, empty where there is none."""
+    return np.array([*column.encoded[1], ""])[column.encoded[0][at]]
+
+
+def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options) -> str:
+    """Raise UserError if predictions are of two tasks or units; return what to say if their names differ otherwise.
+
+    A name is that of a task if another column has it, such as that of the true values.
+    """
+    stems = {stem(part.role.predicted[0]): part for part in parts}
+    if options.runs or len(stems) < 2:
+        return ""
+    used = {name for part in parts for name in part.role.predicted}
+    every = [name for table in filter(None, [*(part.table for part in parts), outside]) for name in table.columns]
+    tasks = {stem(name) for name in every if name not in used} & stems.keys() - {()}
+    units = {frozenset(UNITS & set(mine)) for mine in stems} - {frozenset()}
+    two = list(stems.values())[:2]
+    shown = [f"{part.role.predicted[0]!r} in {part.table.name}" for part in two]
+    if len(units) > 1 or len(tasks) > 1:
+        why = "two units" if len(units) > 1 else "two tasks"
+        both = ",".join(part.role.predicted[0] for part in two)
+        raise UserError(
+            f"{' and '.join(shown)}: by their names, predictions of {why}; if they are of one, add --runs {both}"
+        )
+    return f"the names of the predictions differ: {', '.join(shown)}"
+
+
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
     """Return the columns that never differ for an example; None if there is nothing to compare."""
     if len(tables) == 1 and len(grids[0].runs) == 1:
@@ -122,15 +188,15 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
-    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs."""
+    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs, however they are written."""
     if any(column.text for column in columns):
         entries = [
-            np.array([*column.encoded[1], ""], dtype=object)[column.encoded[0][at]]
+            np.array([*(plain(text).lower() for text in column.encoded[1]), ""], dtype=object)[column.encoded[0][at]]
             for column, at in zip(columns, rows, strict=True)
         ]
         return all((part == entries[0][:1]).all() for part in entries)
     numbers = [column.numbers[at] for column, at in zip(columns, rows, strict=True)]
-    return all(np.array_equal(part, np.broadcast_to(numbers[0][:1], part.shape), equal_nan=True) for part in numbers)
+    return all(np.allclose(part, numbers[0][:1], rtol=SINGLE, atol=0, equal_nan=True) for part in numbers)
 
 
 def _key(outside: Table, grid: Grid) -> str:
@@ -218,7 +284,15 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
     measured = np.array([number(text) for text in true])  # nan for a word
     wordy = np.isnan(measured).any()
-    if all((n == n.round()).all() for n in numbers):
+    highest = max((n.max() for n in numbers if len(n)), default=0.0)
+    percent = 1 + CLOSE < highest <= 100 and all((n >= 0).all() for n in numbers)
+    whole = all((n == n.round()).all() for n in numbers)
+    if percent and (wordy or len(true) == 2) and not (whole and highest <= FEW):
+        raise UserError(
+            f"{shown}: from 0 to {highest:g}, but the true values are classes ({', '.join(sorted(true))[:40]}): if "
+            "these are percent, divide them by 100; if they are classes, add --kind labels"
+        )
+    if whole:
         if not wordy and (measured != measured.round()).any():
             return "values"
         distinct = {x for n in numbers for x in np.unique(n)[: FEW + 1].tolist()}
@@ -258,7 +332,11 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         for column in part.role.predicted:
             filled(part.table, column)
             labels |= set(map(plain, part.table.columns[column].encoded[1]))
+    if kind == "logits":
+        _check_signs(parts)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
+    if kind == "probabilities" and not options.probabilities:
+        _check_class(parts, classes, bool(true))
     result = []
     for part in parts:
         values, y = _values(part, kind, of_labels), None
@@ -380,6 +458,42 @@ def _numbers(table: Table, name: str) -> np.ndarray:
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
         raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
     return column.numbers
+
+
+def _mixed(parts: Sequence[Part], options: Options) -> str:
+    """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
+    names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
+    whole = [np.isin(part.table.columns[name].numbers, (0, 1)).all() for part, name in names]
+    if options.logits or all(whole) or not any(whole):
+        return ""
+    part, name = names[whole.index(True)]
+    return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
+
+
+def _check_signs(parts: Sequence[Part]) -> None:
+    """Raise UserError for single margins that are all on one side of 0: then all predictions are one class."""
+    single = [part for part in parts if len(part.role.predicted) == 1]
+    margins = [_numbers(part.table, part.role.predicted[0]) for part in single] or [np.array([-1.0, 1.0])]
+    low, high = min(m.min() for m in margins), max(m.max() for m in margins)
+    if low >= 0 or high <= 0:
+        shown = f"{single[0].table.name}: --logits {single[0].role.predicted[0]}: from {low:g} to {high:g}"
+        raise UserError(
+            f"{shown}, but margins are below 0 for one class and above for the other: if these are percent, divide "
+            "them by 100; if they are probabilities, use --probabilities"
+        )
+
+
+def _check_class(parts: Sequence[Part], classes: Sequence[str], truth: bool) -> None:
+    """Raise UserError for single probabilities that are of the first class by their names, in some tables or all."""
+    single = [(part.table.name, name) for part in parts if not part.role.classes for name in part.role.predicted]
+    first = [(table, name) for table, name in single if negative(name) and classes[-1].lower() not in words(name)]
+    if first and (truth or len(first) < len(parts) or len(first) < len(single)):
+        table, name = first[0]
+        raise UserError(
+            f"{table}: {name!r} is by its name the probability of the first of two classes, but that of the second is "
+            f"expected: write one minus it, under a name such as p1; if it is that of the second class after all, add "
+            f"--probabilities {name}"
+        )
 
 
 def _check_side(part: Part, p: np.ndarray, y: np.ndarray) -> None:

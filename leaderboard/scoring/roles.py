@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.errors import UserError
-from leaderboard.scoring.files import Column, Table, number
+from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
 EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "smiles", "smi")
@@ -39,14 +39,26 @@ SAMPLES = ("rep", "replicate", "repeat", "retraining", "bootstrap", "member", "f
 REPEATS = frozenset(("run", "runs", "seed", "seeds", "model", "models", *SAMPLES))
 """Words that number retrainings."""
 PREDICTS = ROLES["predicted"] - {"output", "outputs"}
+QUANTITIES = ROLES["about"] | {"confidence", "entropy", "rank", "time", "runtime", "stability", "residual", "error"}
+"""Words for what a model may predict, as in ``logp_pred`` and ``fold0_pred``, while ``pred_std`` is no prediction."""
+AVERAGES = frozenset(("mean", "avg", "average", "median", "votes", "mw", "logp", "tpsa"))
+"""Words of other roles in names of columns that may be predictions after all, if nothing else is."""
+SPELLED = PREDICTS | ROLES["probability"] | {"run", "runs", "seed", "seeds", "model", "models"}
+"""Words that no column of true values has in its name."""
 VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
     REPEATS, *(ROLES[role] for role in ("probability", "predicted", "truth", "logit"))
 )
 """Words that do not say what is predicted."""
 EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
+NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "nonbinder", "decoy", "non", "not"])
+"""Words that name the first of two classes; so do ``no``, ``false`` and ``0`` at the end of a name."""
 CLOSE = 0.01
 """The most that probabilities may be off a sum of one, as where they are rounded to two decimals."""
+NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
+"""The beginning of a text that has a number, such as ``0,49``, ``[0.49]`` and ``<0.49 (0.1)``, but not of a date."""
+MARKED = re.compile(r"[-+]?\d*[.,]?\d+\s*%|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?")
+"""A number with a percent sign, a decimal comma or marks between thousands."""
 FEW = 20
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
@@ -110,6 +122,9 @@ def role_of(name: str) -> str:
         return "truth"
     if re.fullmatch(r"p(\d|[_ ]\D.*)?", lower):  # p1 and p_active, but neither pIC50 nor p53_pred
         return "probability"
+    spelled = [word for word in words(name) if not word.isdigit()]
+    if len(spelled) == 2 and spelled[0] in QUANTITIES and spelled[1] in PREDICTS:
+        return "predicted"
     return next((role for role, known in ROLES.items() if not known.isdisjoint(words(name))), "")
 
 
@@ -122,6 +137,13 @@ def stem(name: str) -> tuple[str, ...]:
             kept.append(word)
         last = word
     return tuple(kept)
+
+
+def negative(name: str) -> bool:
+    """Return whether the name of a probability names the first of two classes, as ``prob_inactive`` and ``p0`` do."""
+    *before, last = words(name) or [""]
+    counted = last == "0" and bool(before) and before[-1] in {"p", "class", *ROLES["probability"]}
+    return not NEGATIVE.isdisjoint(words(name)) or last in ("no", "false") or counted
 
 
 def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:
@@ -222,6 +244,8 @@ class Reading:
                 shown = f"{texts[0]!r} and {texts[1]!r}"
                 raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one test set")
         roles = {name: role_of(name) for name in table.columns}
+        if {"true", "false"} <= {name.lower() for name in roles}:  # the classes of a boolean
+            roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
         none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
@@ -247,7 +271,9 @@ class Reading:
         """Return the roles. Raises UserError where two readings are possible."""
         said = self._said()
         chosen = said or self._classes() or self._named() or self._only()
+        self._check_numeric(chosen)
         if not said:
+            self._check_found(chosen)
             self._check_others(chosen)
             self._check_runs(chosen)
         return replace(chosen, truth=self._truth(chosen))
@@ -263,6 +289,63 @@ class Reading:
     def _fixed(self, names: Iterable[str]) -> bool:
         """Return whether columns differ in no table, so that they are predictions only if nothing else is."""
         return set(names) <= self.same
+
+    def _unread(self) -> list[str]:
+        """Return the columns that may be predictions by their names, if their texts were numbers."""
+        return [
+            name
+            for name, role in self.roles.items()
+            if not self._usable(name)
+            and not self._fixed([name])
+            and (
+                role in ("probability", "predicted")
+                or ((role in ("", "either", "logit") or AVERAGES & set(words(name))) and self._numeric(name))
+            )
+        ]
+
+    def _numeric(self, name: str) -> bool:
+        """Return whether most texts of a column begin with a number."""
+        texts = self.table.columns[name].encoded[1]
+        return 2 * sum(bool(NUMERIC.match(text)) for text in texts) > len(texts)
+
+    def _no_number(self, name: str) -> UserError:
+        """Return the error for a column of texts that should be numbers."""
+        codes, texts = self.table.columns[name].encoded
+        row = next(t for t, code in enumerate(codes) if code >= 0 and not is_number(texts[code]))
+        return UserError(
+            f"{self.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} is no number: write predictions "
+            "as 0.491, without commas, percent signs (divide by 100), units and brackets; if these are classes, add "
+            f"--runs {name} --kind labels; if the predictions are in another column, name it with --runs"
+        )
+
+    def _check_numeric(self, chosen: Roles) -> None:
+        """Raise UserError for predictions that are numbers in another notation, which would be taken for classes."""
+        for name in chosen.predicted if self.options.kind != "labels" else ():
+            texts = self.table.columns[name].encoded[1] if self.table.columns[name].text else ()
+            if any(map(MARKED.fullmatch, texts)) or (len(texts) and not self._usable(name) and self._numeric(name)):
+                raise self._no_number(name)
+
+    def _check_found(self, chosen: Roles) -> None:
+        """Raise UserError for what may be true values, or a constant, taken because predictions were not recognised."""
+        names, unread = chosen.predicted, self._unread()
+        beside = {name for group in numbered(self.roles).values() if names[0] in group for name in group}
+        fixed = self.compared and self._fixed(names)
+        sure = ("probability", "predicted") if self.table.output else ("probability",)
+        spelled = all(self.roles[name] in sure or SPELLED & set(words(name)) for name in names)
+        constant = self.table.n > 1 and all(len(self.table.columns[name].encoded[1]) == 1 for name in names)
+        if doubtful := [name for name in unread if fixed or constant or not spelled or name in beside]:
+            raise self._no_number(doubtful[0])
+        option = "--probabilities" if chosen.classes else "--runs"
+        averages = [n for n in self.roles if AVERAGES & set(words(n)) and n not in names and not self._fixed([n])]
+        if averages and (fixed or constant or not (spelled or chosen.wide)):
+            raise self.ask([*names, *averages], "each may be the predictions", option)
+        if not spelled and (constant or (fixed and not (chosen.classes and self._fractions(names)))):
+            same = "in all rows" if constant else "in all tables, so it may be the true values"
+            raise self.ask(names, f"the same {same}; if these are the predictions", option)
+
+    def _fractions(self, names: Sequence[str]) -> bool:
+        """Return whether columns have other numbers than 0 and 1, unlike true classes."""
+        return any((self.numbers(name) != self.numbers(name).round()).any() for name in names)
 
     def _said(self) -> Roles | None:
         """Return the columns that an option names; of those of ``--runs``, each table may have some."""
@@ -348,8 +431,13 @@ class Reading:
         return bool(left and left[-1] in REPEATS | PREDICTS) or bool(not left and right[0] in REPEATS)
 
     def _only(self) -> Roles:
-        """Find the only column that differs between tables, or that is in the file of true values."""
-        pool = self._pool("", "either") or self._pool("truth")
+        """Find the only column that differs between tables, or that is in the file of true values.
+
+        A column named as the truth counts only if a file has the true values under its name, and it differs.
+        """
+        pool = self._pool("", "either")
+        if self.compared and not pool:
+            pool = [name for name in self._pool("truth") if name in self.known and not self._fixed([name])]
         if self.options.task in pool:
             pool = [self.options.task]
         matched = [name for name in pool if name in self.known and not self._fixed([name])]
@@ -358,6 +446,8 @@ class Reading:
             if len(names) == 1 and (self.compared or len(pool) == 1):
                 return Roles((names[0],))
         if not pool:
+            if unread := self._unread():
+                raise self._no_number(unread[0])
             raise UserError(
                 f"{self.table.name}: no predictions: expected p0, p1, … or y_pred, found "
                 f"{', '.join(map(repr, self.table.columns))}; name their column with --runs"
@@ -478,6 +568,11 @@ def plain(text: str) -> str:
     """Normalise a class label for comparison: ``1.0`` and ``True`` become ``1``."""
     text = {"true": "1", "false": "0"}.get(text.lower(), text)
     return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite number in the notation that is read."""
+    return bool(re.fullmatch(NUMBER, text))
 
 
 def natural(text: str) -> tuple[float, str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmark.errors import UserError
 from benchmark.measure.intervals import Estimate
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.runs import Runs
@@ -107,3 +108,28 @@ def test_of_one_run_good_and_bad_flips_have_clopper_and_pearsons_intervals() -> 
         assert (found.value, found.low, found.high) == pytest.approx((count / 100, *clopper_pearson(count, 100)))
     assert outcome.passed
     assert (gate(*tables, 0.08).passed, gate(*tables, 0.08).undecided) == (False, True)
+
+
+PIC50 = 6 + np.random.default_rng(0).normal(size=200)
+UNITS = {
+    "nM": 10 ** (9 - PIC50),
+    "the negative": -PIC50,
+    "thousandths": PIC50 / 1000,
+    "thousands": 1000 * PIC50,
+    "natural logarithms": PIC50 * np.log(10),
+    "classes": PIC50 > 6,
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_error_is_no_tolerance_if_the_truth_has_another_unit(unit: str) -> None:
+    of = [PIC50 + 0.3 * np.random.default_rng(r).normal(size=(1, 200)) for r in range(2)]
+    models = [Runs.of(values, UNITS[unit].astype(float)) for values in of]
+    with pytest.raises(UserError, match=r"as if they were in other units.*or give --tolerance"):
+        gate(*models, 0.05)
+    assert gate(*models, 1.0, tolerance=0.3).tolerance == 0.3
+
+
+def test_a_weak_regression_still_has_its_error_as_tolerance() -> None:
+    of = [0.3 * PIC50 + 4 + 0.3 * np.random.default_rng(r + 5).normal(size=(1, 200)) for r in range(2)]
+    assert gate(*(Runs.of(values, PIC50) for values in of), 1.0).tolerance == pytest.approx(0.6, abs=0.06)

@@ -1,5 +1,6 @@
 """Tables of predictions as people and libraries write them: read right, or refused with the option that helps."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -87,6 +88,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, **{"1": CHANCE[:2], "0": 1 - CHANCE[:2]}), {}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "probabilities of a boolean": (two(**{"False": 1 - CHANCE[:2], "True": CHANCE[:2]}), {}, {"flips": FLIPS}),
+    "probabilities of a boolean and truth": (
+        *(two(y_true=TRUE.astype(bool), **{"True": CHANCE[:2], "False": 1 - CHANCE[:2]}), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
     "probabilities by the names of classes": (
         *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
         {"flips": FLIPS, "bad": BAD},
@@ -127,6 +133,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
     "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round(1)), {}, "percent, divide them by 100"),
+    "whole percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round()), {}, "percent, divide them by 100"),
+    "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * CHANCE[:2]), {}, "percent, divide them by 100"),
+    "percent as margins": (two(y_true=TRUE, score=100 * CHANCE[:2]), {"logits": ("score",)}, "margins are below 0"),
+    "log probabilities as margins": (two(score=np.log(CHANCE[:2])), {"logits": ("score",)}, "margins are below 0"),
     "another truth": (
         two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
         {},
@@ -152,6 +163,124 @@ def test_two_models_are_compared_right_or_the_option_is_named(name: str, tmp_pat
         return
     estimates = gate(*found(frames, tmp_path, **said), 1.0).estimates
     assert {kind: estimates[kind].value for kind in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["prob_inactive", "p0", "p_negative", "prob_non_toxic", "p_no", "Probability(Class=0)"]
+)
+def test_the_probability_of_the_first_class_is_not_taken_for_that_of_the_second(name: str, tmp_path: Path) -> None:
+    few = [frame[:10] for frame in two(y_true=TRUE, **{name: 1 - CHANCE[:2]})]
+    other = [two(**{name: 1 - CHANCE[0]})[0], two(p_active=CHANCE[1])[0]]
+    for frames in (few, other, other[::-1]):
+        with pytest.raises(
+            UserError, match=r"is by its name the probability of the first of two classes.*--probabilities"
+        ):
+            found(frames, tmp_path)
+    assert gate(*found(two(**{name: 1 - CHANCE[:2]}), tmp_path), 1.0).estimates["flips"].value == pytest.approx(FLIPS)
+
+
+NOTATIONS = {
+    "a decimal comma": lambda p: f"{p:.4f}".replace(".", ","),
+    "few decimals after a comma": lambda p: f"{p:.1f}".replace(".", ","),
+    "percent": lambda p: f"{100 * p:.1f}%",
+    "whole percent": lambda p: f"{100 * p:.0f} %",
+    "thousands": lambda p: f"{1e5 * p:,.2f}",
+    "brackets": lambda p: f"[{p:.3f}]",
+    "both classes": lambda p: f"[{1 - p:.3f} {p:.3f}]",
+    "an interval": lambda p: f"{p:.3f} (0.5-1)",
+}
+TRUTHS = {
+    **dict.fromkeys(("y_true", "target", "active", "label", "output", "True", "rep_1", "baseline_pred"), TRUE),
+    "measured": IC50,
+    "corrected": np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]),
+}
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize("name", ["p1", "y_pred", "active_pred", "score", "mean", "logit"])
+def test_where_predictions_are_no_numbers_true_values_are_not_taken_instead(name, notation, tmp_path):
+    written = np.vectorize(NOTATIONS[notation])(CHANCE[:2])
+    for truth, values in TRUTHS.items():
+        with pytest.raises(UserError):
+            gate(*found(two(**{truth: values, name: written}), tmp_path), 1.0, tolerance=0.5)
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_a_prediction_in_another_notation_is_named_with_its_row(notation: str, tmp_path: Path) -> None:
+    frames = two(y_true=TRUE, p1=np.vectorize(NOTATIONS[notation])(CHANCE[:2]))
+    with pytest.raises(UserError, match=r"a\.csv, row 1, column 'p1': '.*' is no number: .* --kind labels"):
+        found(frames, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "truth", [*({name: TRUE} for name in list(TRUTHS)[:7]), {"active": TRUE, "inactive": 1 - TRUE}], ids=",".join
+)
+@pytest.mark.parametrize(
+    "beside",
+    [{"mean": CHANCE[:2]}, {"std": 0.1}, {"cut": np.repeat([[0.6], [0.7]], T, axis=1)}],
+    ids=["another name", "no predictions", "a constant"],
+)
+def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_not_taken(beside, truth, tmp_path):
+    with pytest.raises(UserError, match=r"--runs|--probabilities|--kind"):
+        gate(*found(two(**truth, **beside), tmp_path), 1.0, tolerance=0.5)
+
+
+@pytest.mark.parametrize("name", ["logp_pred", "stability_pred", "fold0_pred", "rank_pred"])
+def test_a_prediction_of_what_is_else_said_about_examples_is_a_prediction(name: str, tmp_path: Path) -> None:
+    estimates = gate(*found(two(y_true=TRUE, **{name: CHANCE[:2]}), tmp_path), 1.0).estimates
+    assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
+
+
+def test_truth_that_one_table_writes_otherwise_is_not_taken_for_predictions(tmp_path: Path) -> None:
+    frames = [two(active=TRUE.astype(bool))[0], two(active=TRUE)[0]]
+    with pytest.raises(UserError, match=r"the same in all tables, so it may be the true values.*--runs"):
+        found(frames, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            {"pred_nM": VALUES[0]},
+            {"pred_uM": VALUES[1]},
+            UserError("'pred_nM' in .*, predictions of two units.*--runs"),
+        ),
+        (
+            {"hERG": TRUE, "Ames": 1 - TRUE, "hERG_pred": CLASS[0]},
+            {"hERG": TRUE, "Ames": 1 - TRUE, "Ames_pred": CLASS[1]},
+            UserError("'hERG_pred' in .*a.csv and 'Ames_pred' in .*b.csv: by their names, predictions of two tasks"),
+        ),
+        ({"hERG_pred": CLASS[0]}, {"Ames_pred": CLASS[1]}, "differ: 'hERG_pred' in .*a.csv, 'Ames_pred' in .*b.csv"),
+        ({"rf_pred": CLASS[0]}, {"xgb_pred": CLASS[1]}, "differ: 'rf_pred' in .*a.csv, 'xgb_pred' in .*b.csv"),
+        ({"y_pred": CLASS[0]}, {"active_pred": CLASS[1]}, "differ: 'y_pred' in .*a.csv, 'active_pred' in .*b.csv"),
+        ({"y_pred": CLASS[0]}, {"prediction": CLASS[1]}, r"^predictions: y_pred\.$"),
+    ],
+)
+def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(old, new, expected, tmp_path):
+    frames = [two(**old)[0], two(**new)[0]]
+    if isinstance(expected, UserError):
+        with pytest.raises(UserError, match=str(expected)):
+            found(frames, tmp_path)
+        return
+    assert re.search(expected, found(frames, tmp_path)[0].columns)
+
+
+@pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
+def test_numbers_of_rows_are_no_ids_if_another_column_names_the_examples(known: str, tmp_path: Path) -> None:
+    frames = [pd.DataFrame({known: SMILES, "p1": p}) for p in CHANCE[:2]]
+    frames[1] = frames[1].sort_values("p1", ignore_index=True)
+    for frame in frames:
+        frame.insert(0, "id", range(T))
+    with pytest.raises(UserError, match=f"example '.*' of the column 'id' has 'C.*' and 'C.*' in the column '{known}'"):
+        found(frames, tmp_path)
+    frames[1][known] = [f"{text}O" for text in SMILES]  # other SMILES of the same molecules are no sign
+    assert found(frames, tmp_path)[1].ids.tolist() == [str(t) for t in range(T)]
+
+
+def test_classes_compared_with_probabilities_are_named(tmp_path: Path) -> None:
+    old, new = found([two(y_true=TRUE, y_pred=CLASS[0])[0], two(y_true=TRUE, p1=CHANCE[1])[0]], tmp_path)
+    for runs in (old, new):
+        assert re.search(r"y_pred in .*a\.csv is only 0 and 1, read as probabilities like the others\.$", runs.columns)
 
 
 def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
@@ -188,7 +317,11 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
         (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
-        (wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE), {}, "4 runs: run0 … run3; truth: y_true."),
+        (
+            wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE),
+            {},
+            "4 runs: run0 … run3; truth: y_true; run3 in FILE is only 0 and 1, read as probabilities like the others.",
+        ),
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), {}, UserError("beyond 0 to 1")),
     ],
 )
@@ -198,7 +331,8 @@ def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(table
             read(save(table, path), **said)
         return
     runs = read(save(table, path), **said)
-    assert runs.columns.replace("; truth: none (name its column with --truth-column)", "") == expected
+    columns = runs.columns.replace("; truth: none (name its column with --truth-column)", "")
+    assert columns.replace(str(path), "FILE") == expected
     assert len(runs.names) == int(expected[0])
 
 
@@ -222,6 +356,23 @@ def test_long_tables_hold_a_row_for_each_run_and_example(columns: dict[str, Any]
 def test_semicolons_and_tabs_separate_as_commas_do(mark: str, tmp_path: Path) -> None:
     long(p1=P1.ravel(), note="calm, quiet").to_csv(tmp_path / "predictions.csv", index=False, sep=mark)
     np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ids", "values", "first"),
+    [
+        ([f"mol-{t:03}" for t in range(T)], CHANCE[0], "mol-000"),
+        ([f"mol-{t:03}" for t in range(T)], CLASS[0], "mol-000"),
+        (SMILES, VALUES[0].round(3), str(VALUES[0].round(3)[0])),
+        ([f"CHEMBL{t + 1000}" for t in range(T)], WORD[CLASS[0]], "CHEMBL1000"),
+    ],
+)
+def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, values, first, tmp_path):
+    pd.DataFrame({"id": ids, "p": values}).to_csv(tmp_path / "a.csv", index=False, header=False)
+    with pytest.raises(
+        UserError, match=f"a.csv: the first line has {first!r} where names of columns are expected: add"
+    ):
+        files.read(tmp_path / "a.csv")
 
 
 def test_ids_stay_text(tmp_path: Path) -> None:
