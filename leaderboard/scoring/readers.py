@@ -1,6 +1,6 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
@@ -253,11 +253,11 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     """Return the runs of each table."""
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
     kind = _kind(parts, true, options)
-    labels: set[str] = set()
+    labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one
     for part in parts if kind == "labels" else ():
         for column in part.role.predicted:
             filled(part.table, column)
-            labels |= set(map(plain, part.table.columns[column].encoded[1]))
+            labels.setdefault(_labels(part.table.columns[column]), part.table.name)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
     result = []
     for part in parts:
@@ -277,14 +277,22 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     return result
 
 
+def _labels(column: Column) -> frozenset[str]:
+    return frozenset(map(plain, column.encoded[1]))
+
+
 def _coded(
-    parts: Sequence[Part], kind: str, labels: set[str], true: set[str], options: Options
-) -> tuple[tuple[str, ...], dict[str, int], dict[str, int]]:
-    """Return the classes, and the index of each true and each predicted part. Raises UserError if they do not match."""
+    parts: Sequence[Part], kind: str, columns: dict[frozenset[str], str], true: set[str], options: Options
+) -> tuple[tuple[str, ...], dict[str, int], dict[frozenset[str], dict[str, int]]]:
+    """Return the classes, the index of each true one, and that of each label in ``columns`` with the same labels.
+
+    Raises UserError if they do not match.
+    """
     if kind == "values":
         return (), {}, {}
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
     if kind == "labels":
+        labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))
         words_of = [texts for texts in (labels, true) if not all(map(str.isdigit, texts))]
         example = labels if not words_of else labels | true if labels & true else words_of[0]
@@ -293,10 +301,19 @@ def _coded(
             raise mismatch
         if len(classes) > MOST_CLASSES:
             raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
+        if not given:
+            _check_spelling(name, labels | true)
+            _check_labels(columns, true)
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
-        of_true, of_labels = _index(name, true, classes), _index(name, labels, classes)
-        if true and set(of_true.values()).isdisjoint(of_labels.values()):
+        by_name = labels <= set(classes)  # else each column may have names or numbers of the classes
+        of_true = _index(name, true, classes)
+        of_labels = {}
+        for own, table in columns.items():
+            index = _index(table, labels if by_name else set(own), classes)
+            of_labels[own] = {text: index[text] for text in own}
+        predicted = {code for index in of_labels.values() for code in index.values()}
+        if true and predicted.isdisjoint(of_true.values()):
             raise mismatch  # no prediction could be right
         return classes, of_true, of_labels
     every = {part.role.classes for part in parts if part.role.classes} or {("0", "1")}
@@ -314,6 +331,40 @@ def _coded(
         raise _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
     classes = own if set(given) <= set(own) else given  # the columns say the order
     return classes, _index(name, true, classes), {}
+
+
+def _check_spelling(name: str, texts: set[str]) -> None:
+    """Raise UserError for two classes that differ in their capitals only."""
+    folded: dict[str, str] = {}
+    for text in sorted(texts):
+        if (other := folded.setdefault(text.casefold(), text)) != text:
+            raise UserError(
+                f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike or, if they are "
+                "two classes, name all with --classes"
+            )
+
+
+def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None:
+    """Raise UserError if columns of predicted labels may write the same classes differently, as 0, 1 and 1, 2.
+
+    Columns may lack some classes, so it is no sign of this if the true classes, or those of another column, include
+    all; nor, of more than two words, if they share some.
+    """
+    most = max(columns, key=len)
+    for labels in columns:
+        every = labels | most
+        words_in = {text for text in every if np.isnan(number(text))}
+        mixed = words_in and words_in != every
+        several = len(most) > 2 and labels & most and words_in == every
+        if every <= true or labels <= most or several or (len(every) == 2 and not mixed):
+            continue
+        example = most if labels <= set(map(str, range(len(labels)))) else labels
+        shown = " and ".join(f"({','.join(sorted(texts, key=natural)[:6])})" for texts in (most, labels))
+        raise UserError(
+            f"{' and '.join(dict.fromkeys([columns[most], columns[labels]]))}: the predicted classes {shown} do not "
+            "match: write them alike, or name the classes in the order of their numbers with --classes, e.g. --classes "
+            f"{','.join(sorted(example, key=natural)[:6])}"
+        )
 
 
 def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> UserError:
@@ -339,14 +390,16 @@ def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, in
     return chosen
 
 
-def _values(part: Part, kind: str, labels: dict[str, int]) -> np.ndarray:
+def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]]) -> np.ndarray:
     """Return the predictions of a table: indices of labels or values (R, T), or probabilities (R, T, C)."""
     table, at, role = part.table, part.grid.at, part.role
     if kind == "labels":
-        encoded = [table.columns[name].encoded for name in role.predicted]
-        return np.concatenate(
-            [np.array([labels[plain(text)] for text in texts], dtype=np.uint16)[codes[at]] for codes, texts in encoded]
-        )
+        indices = []
+        for column in (table.columns[name] for name in role.predicted):
+            codes, texts = column.encoded
+            index = labels[_labels(column)]
+            indices.append(np.array([index[plain(text)] for text in texts], dtype=np.uint16)[codes[at]])
+        return np.concatenate(indices)
     numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
     if role.wide:
         numbers = numbers[0].T[..., None]

@@ -70,6 +70,12 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -> list[pd.DataFrame]:
+    """Tables of two models, of which the new one calls the classes ``low`` and ``high``."""
+    a, b = two(y_pred=CLASS[:2], **more)
+    return [a.replace({"y_pred": dict(enumerate(old))}), b.replace({"y_pred": {0: low, 1: high}})]
+
+
 MOVED = {"NR-AR": CHANCE[:2], "SR-p53": (0.9 * CHANCE[:2] + 0.05).round(4)}
 MISSING = [two(y_true=TRUE, p1=CHANCE[:2])[0], two(y_true=TRUE, p1=CHANCE[:2])[1].iloc[5:]]
 CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
@@ -105,6 +111,16 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
+    "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
+    "0 and 1 for words": (coded(0, 1), {}, "a.csv and .*b.csv: .* --classes Active,Inactive$"),
+    "0 and 1 for words beside the truth": (coded(0, 1, y_true=TRUE), {}, "--classes"),
+    "0 and 1 for words, said": (coded(0, 1), {"classes": ("Inactive", "Active")}, {"flips": FLIPS}),
+    "1 and 2 of another model": (coded(1, 2, (0, 1)), {}, "--classes 1,2$"),
+    "1 and 2 of another model, said": (coded(1, 2, (0, 1)), {"classes": ("1", "2")}, {"flips": FLIPS}),
+    "-1 and 1 of another model": (coded(-1, 1, (0, 1)), {}, "--classes -1,1$"),
+    "-1 and 1 of another model, said": (coded(-1, 1, (0, 1)), {"classes": ("-1", "1")}, {"flips": FLIPS}),
+    "decimals of another model": (coded("0.00", "1.00", (0, 1)), {}, {"flips": FLIPS}),
     "true words and a probability": (two(y_true=WORD[TRUE], p1=CHANCE[:2]), {}, "--classes"),
     "true words and a probability, said": (
         *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
