@@ -29,6 +29,8 @@ from leaderboard.scoring.roles import (
 from leaderboard.scoring.runs import PredictionKind, Runs
 
 MOST_CLASSES = 1000
+FAILED = frozenset(("error", "timeout"))
+"""Words that programs write where they predict nothing."""
 NAIVE = Options()
 
 
@@ -55,6 +57,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
             part.truth, column = _outside(outside, part, options)
             part.place = f"truth: {column} in {options.truth}"
         elif part.role.truth:
+            _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
     result = _runs(parts, options)
     for runs in result:
@@ -158,6 +161,29 @@ def _texts(part: Part) -> np.ndarray:
     return np.asarray(texts[codes[0]])
 
 
+def _missing(texts: Sequence[str], options: Options) -> list[int]:
+    """Return the places of the texts that stand for a missing value, unless --classes names them."""
+    if not any(np.isnan(number(text)) for text in texts):
+        return []
+    from benchmark.data.describe import MISSING_WORDS  # takes a second to import, and classes are often numbers
+
+    words = (MISSING_WORDS | FAILED) - ({"-", "--"} if "+" in texts else set())
+    plainly = [" ".join(text.split()).casefold().replace(". ", ".") for text in texts]
+    return [i for i, text in enumerate(plainly) if text in words and texts[i] not in options.classes]
+
+
+def _check_missing(part: Part, name: str, options: Options) -> None:
+    """Raise UserError for a row of a column of classes or true values in which a text stands for a missing value."""
+    codes, texts = part.table.columns[name].encoded
+    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts, options))]
+    if rows.size:
+        row = int(rows.min())
+        raise UserError(
+            f"{part.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} stands for a missing value: "
+            "leave such examples out of all tables or, if it is a class, name all classes with --classes"
+        )
+
+
 def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, str]:
     """Return the true values of the examples from a file, as texts (T,), and their column."""
     key, name = _key(outside, part.grid), options.truth_column
@@ -180,8 +206,9 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
         raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
     keys, (codes, texts) = outside.columns[key].encoded[1][filled(outside, key)], outside.columns[name].encoded
     true: dict[str, int] = {}
+    absent = {-1, *_missing(texts, options)}
     for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
-        if code >= 0 and true.setdefault(text, code) != code:
+        if code not in absent and true.setdefault(text, code) != code:
             now, before = texts[code], texts[true[text]]
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
     missing = next((text for text in part.grid.ids.tolist() if text not in true), None)
@@ -257,6 +284,7 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     for part in parts if kind == "labels" else ():
         for column in part.role.predicted:
             filled(part.table, column)
+            _check_missing(part, column, options)
             labels.setdefault(_labels(part.table.columns[column]), part.table.name)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
     result = []

@@ -70,6 +70,9 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+SPARSE = np.arange(T) == 199
+
+
 def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -> list[pd.DataFrame]:
     """Tables of two models, of which the new one calls the classes ``low`` and ``high``."""
     a, b = two(y_pred=CLASS[:2], **more)
@@ -121,6 +124,23 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "-1 and 1 of another model": (coded(-1, 1, (0, 1)), {}, "--classes -1,1$"),
     "-1 and 1 of another model, said": (coded(-1, 1, (0, 1)), {"classes": ("-1", "1")}, {"flips": FLIPS}),
     "decimals of another model": (coded("0.00", "1.00", (0, 1)), {}, {"flips": FLIPS}),
+    "a word for a missing truth": (
+        two(y_true=np.where(np.arange(T) < 3, "n.d.", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        {},
+        "a.csv, row 1, column 'y_true': 'n.d.' stands for a missing value",
+    ),
+    "NA beside numbers": (two(y_true=np.where(SPARSE, "NA", TRUE.astype(str)), p1=CHANCE[:2]), {}, "row 200.*'NA'"),
+    "failures among predictions": (
+        two(y_true=WORD[TRUE], y_pred=np.where(SPARSE, "error", WORD[CLASS[:2]])),
+        {},
+        "row 200, column 'y_pred': 'error' stands for a missing value",
+    ),
+    "a class that is called none": (
+        two(y_true=np.where(SPARSE, "none", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        {"classes": ("none", "inactive", "active")},
+        {"flips": FLIPS},
+    ),
+    "plus and minus": (two(y_pred=np.array(["-", "+"], dtype=object)[CLASS[:2]]), {}, {"flips": FLIPS}),
     "true words and a probability": (two(y_true=WORD[TRUE], p1=CHANCE[:2]), {}, "--classes"),
     "true words and a probability, said": (
         *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
@@ -262,6 +282,9 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
     with pytest.raises(UserError, match="may be the true values: say which with --truth-column"):
         found(two(pred=CLASS[:2]), tmp_path, truth=truth)
     save(pd.DataFrame({"smiles": SMILES[1:], "active": TRUE[1:]}), truth)
+    with pytest.raises(UserError, match="'C0' has no true value"):
+        found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+    save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
     with pytest.raises(UserError, match="'C0' has no true value"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
 
