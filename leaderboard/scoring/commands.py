@@ -308,6 +308,8 @@ def _share(text: str, option: str) -> float:
         value = -1.0
     if not 0 <= value <= 1:
         raise UserError(f"{option} {text!r}: expected a share from 0% to 100%, e.g. 5% or 0.05")
+    if value == 1 and "%" not in text:
+        raise UserError(f"{option} {text!r}: may be 1% or all: write 1% or 100%")
     return value
 
 

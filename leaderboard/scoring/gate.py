@@ -1,6 +1,7 @@
 """A gate for replacing a model by a candidate: how many predictions would flip, for better or worse."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ INTERVALS = {
 class Gate:
     """The verdict on a candidate; ``reasons`` name the limits that it exceeds, or ``undecided``, may exceed.
 
+    ``limits`` are those of estimates, by name.
+
     ``estimates`` are shares of all examples by name: flips and, with truth, bad (right before, wrong after), good, and
     other (wrong before and after).
     """
@@ -37,6 +40,7 @@ class Gate:
     undecided: bool = False
     tolerance: float | None = None
     """The change of a regression's value that counts as a flip."""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     def title(self, name: str) -> str:
         """Return what an estimate is called."""
@@ -64,9 +68,8 @@ def gate(
         raise UserError("--max-bad-flips needs true classes or values: give --truth FILE, or --truth-column NAME")
     estimates = {name: share_of(cases) for name, cases in kinds.items()}
     above, open_ = [], []
-    for name, limit in (("flips", max_flips), ("bad", max_bad_flips)):
-        if limit is None:
-            continue
+    limits = {"flips": max_flips} | ({} if max_bad_flips is None else {"bad": max_bad_flips})
+    for name, limit in limits.items():
         share, title = estimates[name], "bad flips" if name == "bad" else "flips"
         if share.value > limit + 1e-12:
             above.append(f"{title}: {share.value:.2%} is above {limit:.2%}")
@@ -79,7 +82,8 @@ def gate(
     runs, examples = kinds["flips"].shape
     interval = INTERVALS["one" if runs == 1 else "many"]
     beyond = changes.tolerance if changes.both.kind == "values" else None
-    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, bool(open_) and not above, beyond)
+    undecided = bool(open_) and not above
+    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, undecided, beyond, limits)
 
 
 class Flipped(NamedTuple):

@@ -95,7 +95,8 @@ def test_gate_passes_fails_or_is_undecided_and_says_how_it_read_each_table(tmp_p
     flips = ((pd.read_csv(old)["p1"] > 0.5) != (pd.read_csv(new)["p1"] > 0.5)).mean()
     above = str(flips + 0.01)
     for limits, code, said in [
-        (["40%"], 0, "passed"),
+        (["40%"], 0, "passed: flips at most 40.00%"),
+        (["40%", "--max-bad-flips", "0.3"], 0, "passed: flips at most 40.00%, bad flips at most 30.00%"),
         (["1%"], 1, "failed: "),
         (["40%", "--max-bad-flips", "0"], 1, "failed: "),
         ([above], 1, "undecided: flips: the interval ["),
@@ -116,6 +117,9 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     assert "'m0' is in" in str(result.exception)
     result = run("gate", old, old, "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
+    for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):
+        result = run("gate", old, old, "--max-flips", "5%", option, value)
+        assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):
