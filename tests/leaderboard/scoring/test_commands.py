@@ -122,6 +122,27 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
         assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "--csv", "old.csv"], "--csv old.csv: it is read"),
+        (["score", "--html", "./new.csv"], "--html new.csv: it is read"),
+        (["score", "--review", "link.csv"], "--review link.csv: it is read"),
+        (["score", "--json", "truth.csv", "--truth", "truth.csv"], "--json truth.csv: it is read"),
+        (["score", "--html", "x", "--json", "x"], "--json x: --html writes it"),
+        (["update", "--csv", "old.csv"], "--csv old.csv: it is read"),
+        (["update", "--json", "-", "--markdown", "-"], "--markdown -: --json writes it"),
+    ],
+)
+def test_no_output_overwrites_an_input_or_another_output(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    old, _, _ = (one_run(tmp_path / name) for name in ("old.csv", "new.csv", "truth.csv"))
+    (tmp_path / "link.csv").symlink_to(old)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert message in str(run(words[0], "old.csv", "new.csv", *words[1:]).exception)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_power_says_how_many_retrainings_a_difference_needs(store):
     words = ("power", "--store", store, "--methods", "erm,calm", "--dataset", "solubility")
     regression = run(*words, "--delta", "0.5").output
