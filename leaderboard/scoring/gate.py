@@ -104,7 +104,8 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
-    different names, for values without a tolerance and without truth, and for anything ``together`` refuses.
+    different names, for values without a tolerance and without truth or with an error so large that none could flip,
+    and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -129,6 +130,13 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
                 "(--truth, --truth-column), whose error is the default"
             )
         tolerance = float(np.abs(before - y).mean())
+        if tolerance > (widest := float(np.ptp(values))):
+            raise UserError(
+                f"{old.source}: the mean error, the default tolerance, is {tolerance:.3g}, but all predictions lie "
+                f"within {widest:.3g}, so that none could flip: expected predictions and true values (from "
+                f"{y.min():.3g} to {y.max():.3g}) in the same unit; else give --tolerance, the change that counts as a "
+                "flip"
+            )
     flips = np.abs(after - before) > tolerance
     kinds = {"flips": flips}
     if y is not None:
