@@ -29,6 +29,8 @@ from leaderboard.scoring.roles import (
 from leaderboard.scoring.runs import PredictionKind, Runs
 
 MOST_CLASSES = 1000
+SINGLE = 2.0**-23
+"""The most by which rounding to float32 changes a number, as a share of it."""
 FAILED = frozenset(("error", "timeout"))
 """Words that programs write where they predict nothing."""
 NAIVE = Options()
@@ -62,11 +64,17 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     result = _runs(parts, options)
     for runs in result:
         y, first = runs.y, result[0]
-        if y is not None and first.y is not None and (y != first.y).any():
-            name = str(first.ids[int((y != first.y).argmax())])
+        if y is None or first.y is None:
+            continue
+        differs = ~np.isclose(y, first.y, rtol=SINGLE, atol=0) if runs.kind == "values" else y != first.y
+        if differs.any():
+            t = int(differs.argmax())
+            shown = " and ".join(
+                repr(each[t].item()) if runs.kind == "values" else first.classes[each[t]] for each in (first.y, y)
+            )
             raise UserError(
-                f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
-                "both"
+                f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {shown}: "
+                "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     return [
         replace(runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [kept])]) + ".")
@@ -125,7 +133,7 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
-    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs."""
+    """Return whether columns have the same entries, up to float32, in ``rows``, (R, T) each, in all runs."""
     if any(column.text for column in columns):
         entries = [
             np.array([*column.encoded[1], ""], dtype=object)[column.encoded[0][at]]
@@ -133,7 +141,7 @@ def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
         ]
         return all((part == entries[0][:1]).all() for part in entries)
     numbers = [column.numbers[at] for column, at in zip(columns, rows, strict=True)]
-    return all(np.array_equal(part, np.broadcast_to(numbers[0][:1], part.shape), equal_nan=True) for part in numbers)
+    return all(np.allclose(part, numbers[0][:1], rtol=SINGLE, atol=0, equal_nan=True) for part in numbers)
 
 
 def _key(outside: Table, grid: Grid) -> str:
@@ -144,6 +152,11 @@ def _key(outside: Table, grid: Grid) -> str:
     return key
 
 
+def _alike(a: str, b: str) -> bool:
+    """Return whether two texts are the same class, or the same number where one was rounded to float32."""
+    return a == b or plain(a) == plain(b) or bool(np.isclose(number(a), number(b), rtol=SINGLE, atol=0))
+
+
 def _texts(part: Part) -> np.ndarray:
     """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
     table, at, name = part.table, part.grid.at, part.role.truth
@@ -152,12 +165,13 @@ def _texts(part: Part) -> np.ndarray:
     if (codes < 0).any():
         row = int(at[codes < 0].min()) + 1
         raise UserError(f"{table.name}, row {row}: the column {name!r} is empty: expected a true value")
-    if (codes != codes[0]).any():
-        r, t = np.argwhere(codes != codes[0])[0]
-        raise UserError(
-            f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(part.grid.ids[t])!r} is "
-            f"{texts[codes[r, t]]!r}, but {texts[codes[0, t]]!r} in an earlier row"
-        )
+    for r, t in np.argwhere(codes != codes[0]):
+        now, before = texts[codes[r, t]], texts[codes[0, t]]
+        if not _alike(now, before):
+            raise UserError(
+                f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(part.grid.ids[t])!r} is {now!r}, but "
+                f"{before!r} in an earlier row"
+            )
     return np.asarray(texts[codes[0]])
 
 
@@ -208,8 +222,10 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
     true: dict[str, int] = {}
     absent = {-1, *_missing(texts, options)}
     for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
-        if code not in absent and true.setdefault(text, code) != code:
-            now, before = texts[code], texts[true[text]]
+        if code in absent:
+            continue
+        now, before = texts[code], texts[true.setdefault(text, code)]
+        if not _alike(now, before):
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
     missing = next((text for text in part.grid.ids.tolist() if text not in true), None)
     if missing is not None:

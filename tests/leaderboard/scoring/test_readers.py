@@ -166,7 +166,17 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "another truth": (
         two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
         {},
-        "the true value of example 'C0' differs",
+        "the true value of example 'C0' differs, [01] and [01]: .* --truth",
+    ),
+    "another truth of values": (
+        two(y_true=np.stack([IC50, IC50 + 0.25]), y_pred=VALUES[:2]),
+        {},
+        rf"the true value of example 'C0' differs, {IC50[0]} and {IC50[0] + 0.25}: .* --truth",
+    ),
+    "a truth in single precision": (
+        two(pIC50=np.stack([IC50, IC50.astype(np.float32)]), pIC50_pred=VALUES[:2]),
+        {},
+        {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
     ),
     "missing rows": (MISSING, {}, "--common-rows"),
     "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
@@ -287,6 +297,14 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
     save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
     with pytest.raises(UserError, match="'C0' has no true value"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+
+
+def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
+    runs = read(save(changed("y_true", 9, "1.00"), tmp_path / "p.csv"))
+    assert (runs.y == Y).all()
+    truth = tmp_path / "truth.csv"
+    save(pd.DataFrame({"example_id": [*IDS, "m2"], "y_true": [*Y, "1.0"]}), truth)
+    assert (read(tmp_path / "p.csv", truth=truth).y == Y).all()
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
