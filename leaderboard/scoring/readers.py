@@ -1,6 +1,7 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
@@ -107,20 +108,40 @@ def _aligned(
         kept = [name for name in kept if name in known and all(name in others for others in rows)]
         said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common"
         if not kept:
-            raise UserError("--common-rows: the tables have no example in common")
+            others = next((others for others in rows if rows[0].keys().isdisjoint(others)), known)
+            raise UserError(f"--common-rows: the tables have no example in common{_pair(list(rows[0]), others)}")
     for table, others in zip(tables[1:], rows[1:], strict=True):
+        if not common and others.keys().isdisjoint(kept):
+            raise UserError(f"{tables[0].name} and {table.name}: no example in common{_pair(kept, others)}")
         if not common and others.keys() != rows[0].keys():
             name = next(iter([*(n for n in kept if n not in others), *sorted(others.keys() - rows[0].keys())]))
             raise UserError(
                 f"{tables[0].name} and {table.name}: {len(kept)} and {len(others)} examples; expected the same ones, "
-                f"but {name!r} is in {(table if name in others else tables[0]).name} only; to compare those in common, "
-                "add --common-rows"
+                f"but {name!r} is in {(table if name in others else tables[0]).name} only{_pair(kept, others)}; to "
+                "compare those in common, add --common-rows"
             )
     ids = np.array(kept, dtype=str)
     return [
         replace(grid, ids=ids, at=grid.at[:, [place[name] for name in kept]])
         for grid, place in zip(grids, rows, strict=True)
     ], said
+
+
+def _pair(ids: Sequence[str], others: Collection[str]) -> str:
+    """Return, for an error, an id of each that may be the same example, or if there is none in common, the first ones.
+
+    Leading zeros, a ``.0`` and capitals may be what differs.
+    """
+
+    def bare(text: str) -> str:
+        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", text.casefold())
+
+    own = set(ids)
+    known = {bare(text): text for text in others if text not in own}
+    mine = next((text for text in ids if text not in others and bare(text) in known), None)
+    if mine is not None:
+        return f"; {mine!r} and {known[bare(mine)]!r} may be the same: expected ids that are written alike"
+    return f": {ids[0]!r} and {next(iter(others))!r} are the first" if own.isdisjoint(others) else ""
 
 
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
@@ -164,7 +185,10 @@ def _texts(part: Part) -> np.ndarray:
     codes = codes[at]
     if (codes < 0).any():
         row = int(at[codes < 0].min()) + 1
-        raise UserError(f"{table.name}, row {row}: the column {name!r} is empty: expected a true value")
+        raise UserError(
+            f"{table.name}, row {row}: the column {name!r} is empty: expected a true value, or the example left out of "
+            "all tables"
+        )
     for r, t in np.argwhere(codes != codes[0]):
         now, before = texts[codes[r, t]], texts[codes[0, t]]
         if not _alike(now, before):
@@ -227,12 +251,17 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
         now, before = texts[code], texts[true.setdefault(text, code)]
         if not _alike(now, before):
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
-    missing = next((text for text in part.grid.ids.tolist() if text not in true), None)
+    ids, known = part.grid.ids.tolist(), dict.fromkeys(keys.tolist())
+    missing = next((text for text in ids if text not in true), None)
+    if missing is not None and known.keys().isdisjoint(ids):
+        raise UserError(f"{part.table.name} and {outside.name}: no example in common{_pair(ids, known)}")
     if missing is not None:
+        remedy = "remove such rows there and add --common-rows" if missing in known else "add --common-rows"
         raise UserError(
-            f"{outside.name}: example {missing!r} has no true value in the column {name!r}: expected one for each"
+            f"{outside.name}: example {missing!r} has no true value in the column {name!r}{_pair(ids, known)}: "
+            f"expected one for each; to leave out examples without, {remedy}"
         )
-    return np.array([texts[true[text]] for text in part.grid.ids.tolist()], dtype=object), name
+    return np.array([texts[true[text]] for text in ids], dtype=object), name
 
 
 def _kind(parts: Sequence[Part], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:

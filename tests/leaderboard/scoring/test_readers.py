@@ -292,10 +292,11 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
     with pytest.raises(UserError, match="may be the true values: say which with --truth-column"):
         found(two(pred=CLASS[:2]), tmp_path, truth=truth)
     save(pd.DataFrame({"smiles": SMILES[1:], "active": TRUE[1:]}), truth)
-    with pytest.raises(UserError, match="'C0' has no true value"):
+    with pytest.raises(UserError, match=r"'C0' has no true value.*, add --common-rows"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+    assert len(found(two(active=CHANCE[:2]), tmp_path, truth=truth, common=True)[0].ids) == T - 1
     save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
-    with pytest.raises(UserError, match="'C0' has no true value"):
+    with pytest.raises(UserError, match=r"'C0' has no true value.* remove such rows there"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
 
 
@@ -305,6 +306,26 @@ def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
     truth = tmp_path / "truth.csv"
     save(pd.DataFrame({"example_id": [*IDS, "m2"], "y_true": [*Y, "1.0"]}), truth)
     assert (read(tmp_path / "p.csv", truth=truth).y == Y).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "common", "message"),
+    [
+        (("001", "002"), ("1", "2"), False, "no example in common; '001' and '1' may be the same: expected ids that"),
+        (("001", "002"), ("1", "2"), True, "--common-rows: .* no example in common; '001' and '1' may be the same"),
+        (("1.0", "2.0"), ("1", "2"), False, "no example in common; '1.0' and '1' may be"),
+        (("mol-01", "a"), ("MOL-1", "a"), False, "'mol-01' and 'MOL-1' may be the same: .*add --common-rows"),
+        (("a", "b"), ("c", "d"), False, "no example in common: 'a' and 'c' are the first$"),
+        (("10", "2"), ("1", "2"), False, "'10' is in .* only; to compare those in common, add --common-rows"),
+    ],
+)
+def test_ids_that_do_not_match_are_shown_with_the_likely_cause(old, new, common, message, tmp_path: Path) -> None:
+    frames = [pd.DataFrame({"id": ids, "p1": [0.1, 0.9]}) for ids in (old, new)]
+    with pytest.raises(UserError, match=message):
+        found(frames, tmp_path, common=common)
+    truth = save(pd.DataFrame({"id": ["1", "2"], "y_true": [0, 1]}), tmp_path / "truth.csv")
+    with pytest.raises(UserError, match=r"truth\.csv: no example in common"):
+        found([pd.DataFrame({"id": ["001", "002"], "p1": [0.1, 0.9]})], tmp_path, truth=truth)
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
