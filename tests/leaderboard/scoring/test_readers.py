@@ -270,6 +270,16 @@ def test_semicolons_and_tabs_separate_as_commas_do(mark: str, tmp_path: Path) ->
     np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["p.csv.gz", "p.CSV", "p.PARQUET", "p.parquet"])
+def test_a_suffix_says_the_format_in_any_capitals_and_the_compression(name: str, tmp_path: Path) -> None:
+    table = long(p1=P1.ravel())
+    if name.lower().endswith("parquet"):
+        table.to_parquet(tmp_path / name)
+    else:
+        table.to_csv(tmp_path / name, index=False, sep=";", lineterminator="\r\n")
+    np.testing.assert_allclose(read(tmp_path / name).values[:, :, 1], P1, atol=1e-6)
+
+
 def test_ids_stay_text(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": ["001", "1", "1e2", "100"], "p1": [0.1, 0.2, 0.8, 0.9], "y_true": [0, 0, 1, 1]})
     assert read(save(table, tmp_path / "p.csv")).ids.tolist() == ["001", "1", "1e2", "100"]
@@ -364,6 +374,13 @@ def test_a_small_file_of_many_runs_and_examples_is_refused_in_little_memory(tmp_
     with pytest.raises(UserError, match=r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for"):
         read(save(table, tmp_path / "p.parquet"))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(long(p1=P1.ravel()).to_csv(), encoding=encoding)
+    with pytest.raises(UserError, match="UTF-16: expected text in UTF-8"):
+        read(tmp_path / "p.csv")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n"])
