@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from leaderboard.__main__ import app
+from leaderboard.tables import power
 from leaderboard.write.published import write as write_published
 
 KEPT = ("mid", "edge", "solubility")
@@ -167,11 +168,13 @@ def test_power_has_the_sign_of_the_board_and_a_line_that_sums_it_up(store):
     assert found["erm,calm"] == -found["calm,erm"] < 0, "calm minus ERM: the calm method churns less"
 
 
-def test_power_knows_nothing_from_a_pilot_without_variance(store):
-    result = run("power", "--store", store, "--methods", "erm,erm", "--dataset", "edge")
-    assert result.exit_code == 0, result.output
-    cells = [cell.strip() for line in result.output.splitlines() if "Edge" in line for cell in line.split("│")]
-    assert cells[2:5] == ["+0.0", "–", "–"]
+def test_power_knows_nothing_from_a_pilot_without_variance(world):
+    edge = world.dataset("edge")
+    erm = world.called("erm")["edge"]
+    twin = replace(erm, method="twin", title="Twin")
+    same = replace(world, datasets=(replace(edge, entries=(erm, twin)),))
+    ((_, *cells, _),) = power.table(same, 5, ("erm", "twin"), "edge").rows
+    assert [cell.text for cell in cells] == ["+0.0", "–", "–"]
 
 
 @pytest.mark.long
@@ -194,6 +197,7 @@ def test_power_has_published_results_where_nothing_was_run():
         (["--dataset", "egde"], "did you mean 'edge'"),
         (["--dataset", "solubility"], "solubility is a regression: give --delta in its unit, log mol/l"),
         (["--methods", "erm"], "expected two methods"),
+        (["--methods", "erm,erm", "--delta", "5"], "--methods erm,erm: the same method twice"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),
         (["--delta", "inf"], "--delta inf: expected a finite difference above 0"),
