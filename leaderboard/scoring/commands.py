@@ -331,7 +331,7 @@ def _say_reading(sources: Sequence[str], said: str = "") -> None:
 def _check_outputs(sources: Sequence[str], options: Options, **outputs: Path | None) -> None:
     """Raise UserError for a file to write that is one to read, or that two options name."""
     taken: dict[object, str] = {}
-    given = [(Path(source), "", "") for source in [*sources, *filter(None, [options.truth])]]
+    given = [(path, "", "") for path in [*map(Path, sources), *([options.truth] if options.truth else [])]]
     given += [(path, f"--{name}", f"--{name} writes it") for name, path in outputs.items() if path]
     for path, option, use in given:
         if path.exists() and not path.is_file():

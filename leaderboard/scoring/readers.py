@@ -213,7 +213,7 @@ def _missing(texts: Sequence[str], options: Options) -> list[int]:
 def _check_missing(part: Part, name: str, options: Options) -> None:
     """Raise UserError for a row of a column of classes or true values in which a text stands for a missing value."""
     codes, texts = part.table.columns[name].encoded
-    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts, options))]
+    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts.tolist(), options))]
     if rows.size:
         row = int(rows.min())
         raise UserError(
@@ -244,7 +244,7 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
         raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
     keys, (codes, texts) = outside.columns[key].encoded[1][filled(outside, key)], outside.columns[name].encoded
     true: dict[str, int] = {}
-    absent = {-1, *_missing(texts, options)}
+    absent = {-1, *_missing(texts.tolist(), options)}
     for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
         if code in absent:
             continue
@@ -382,9 +382,9 @@ def _coded(
         by_name = labels <= set(classes)  # else each column may have names or numbers of the classes
         of_true = _index(name, true, classes)
         of_labels = {}
-        for own, table in columns.items():
-            index = _index(table, labels if by_name else set(own), classes)
-            of_labels[own] = {text: index[text] for text in own}
+        for mine, table in columns.items():
+            index = _index(table, labels if by_name else set(mine), classes)
+            of_labels[mine] = {text: index[text] for text in mine}
         predicted = {code for index in of_labels.values() for code in index.values()}
         if true and predicted.isdisjoint(of_true.values()):
             raise mismatch  # no prediction could be right
