@@ -105,6 +105,7 @@ def score(
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
     if table and not experiment and not any(source.startswith("runs:/") for source in given):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
+    _check_outputs(given, options, html=html, json=json, csv=csv, review=review)
     _say_reading(given, f"the experiment {experiment!r}" if experiment else "")
     runs, left_out = sources.read(given, options, tracking_uri, experiment, table, query)
     if left_out:
@@ -265,6 +266,7 @@ def update(
     from leaderboard.scoring import update as updates
 
     given = [old, new, *filter(None, [retrained])]
+    _check_outputs(given, options, html=html, json=json, markdown=markdown, csv=csv)
     _say_reading(given)
     read = readers.read([table for _, table in sources.tables(given, tracking_uri)[0]], options)
     result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
@@ -308,6 +310,8 @@ def _share(text: str, option: str) -> float:
         value = -1.0
     if not 0 <= value <= 1:
         raise UserError(f"{option} {text!r}: expected a share from 0% to 100%, e.g. 5% or 0.05")
+    if value == 1 and "%" not in text:
+        raise UserError(f"{option} {text!r}: may be 1% or all: write 1% or 100%")
     return value
 
 
@@ -322,6 +326,20 @@ def _say_reading(sources: Sequence[str], said: str = "") -> None:
     if said or large > LARGE or any(source.startswith("runs:/") for source in sources):
         size = f" ({large / 1e6:,.0f} MB)" if large else ""
         typer.echo(f"reading {said or ', '.join(sources[:3])}{', …' if len(sources) > 3 else ''}{size}", err=True)
+
+
+def _check_outputs(sources: Sequence[str], options: Options, **outputs: Path | None) -> None:
+    """Raise UserError for a file to write that is one to read, or that two options name."""
+    taken: dict[object, str] = {}
+    given = [(path, "", "") for path in [*map(Path, sources), *([options.truth] if options.truth else [])]]
+    given += [(path, f"--{name}", f"--{name} writes it") for name, path in outputs.items() if path]
+    for path, option, use in given:
+        if path.exists() and not path.is_file():
+            continue  # such as /dev/null
+        key = (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()  # alike for links
+        if option and key in taken:
+            raise UserError(f"{option} {path}: {taken[key] or 'it is read'}: expected a file of its own to write to")
+        taken[key] = use
 
 
 def _write(path: Path, text: str) -> None:

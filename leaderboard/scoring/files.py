@@ -94,7 +94,7 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     name = name or str(path)
     kinds = {".parquet": _parquet, ".json": _logged}
     try:
-        columns = kinds.get(path.suffix, _csv)(path)
+        columns = kinds.get(path.suffix.lower(), _csv)(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
         raise UserError(f"{name}: cannot be read as {expected}: {error}") from error
@@ -194,10 +194,15 @@ def _logged(path: Path) -> Iterable[tuple[str, Any]]:
 def texts_of(path: Path) -> pa.Table:
     """Read every column of a CSV as text; the most frequent of comma, semicolon and tab in the header is the separator.
 
-    What is empty is missing, unless it is in quotes.
+    What is empty is missing, unless it is in quotes. A file may be compressed, as its suffix says. Raises ValueError
+    for one that is no text in UTF-8.
     """
-    with path.open("rb") as file:
-        header = file.readline(2**20)
+    path.stat()  # its error names a missing file better than Arrow's
+    with pa.input_stream(str(path), compression="detect") as file:
+        start = file.read(2**20)
+    if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
+    header = start.partition(b"\n")[0]
     mark = max(",;\t", key=lambda mark: header.count(mark.encode()))
     parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     with pa.csv.open_csv(path, parse_options=parsed) as reader:

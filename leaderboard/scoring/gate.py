@@ -1,6 +1,7 @@
 """A gate for replacing a model by a candidate: how many predictions would flip, for better or worse."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ FEWEST = 10
 class Gate:
     """The verdict on a candidate; ``reasons`` name the limits that it exceeds, or ``undecided``, may exceed.
 
+    ``limits`` are those of estimates, by name.
+
     ``estimates`` are shares of all examples by name: flips and, with truth, bad (right before, wrong after), good, and
     other (wrong before and after).
     """
@@ -41,6 +44,7 @@ class Gate:
     undecided: bool = False
     tolerance: float | None = None
     """The change of a regression's value that counts as a flip."""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     def title(self, name: str) -> str:
         """Return what an estimate is called."""
@@ -68,9 +72,8 @@ def gate(
         raise UserError("--max-bad-flips needs true classes or values: give --truth FILE, or --truth-column NAME")
     estimates = {name: share_of(cases) for name, cases in kinds.items()}
     above, open_ = [], []
-    for name, limit in (("flips", max_flips), ("bad", max_bad_flips)):
-        if limit is None:
-            continue
+    limits = {"flips": max_flips} | ({} if max_bad_flips is None else {"bad": max_bad_flips})
+    for name, limit in limits.items():
         share, title = estimates[name], "bad flips" if name == "bad" else "flips"
         if share.value > limit + 1e-12:
             above.append(f"{title}: {share.value:.2%} is above {limit:.2%}")
@@ -83,7 +86,8 @@ def gate(
     runs, examples = kinds["flips"].shape
     interval = INTERVALS["one" if runs == 1 else "many"]
     beyond = changes.tolerance if changes.both.kind == "values" else None
-    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, bool(open_) and not above, beyond)
+    undecided = bool(open_) and not above
+    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, undecided, beyond, limits)
 
 
 class Flipped(NamedTuple):
@@ -104,8 +108,8 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
-    different names, for values without a tolerance and without truth or with one in another unit, and for anything
-    ``together`` refuses.
+    different names, for values without a tolerance and without truth, or with one in another unit or with an error so
+    large that none could flip, and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -142,7 +146,10 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 def _check_scale(source: str, tolerance: float, values: np.ndarray, y: np.ndarray) -> None:
     """Raise UserError if an MAE is no tolerance: beyond most predictions (R, T), or twice that of a constant."""
     low, high = np.percentile(values, [2.5, 97.5])
-    if len(y) >= FEWEST and (tolerance > high - low or tolerance > 2 * np.abs(y - np.median(y)).mean()):
+    enough = len(y) >= FEWEST
+    if tolerance > (high - low if enough else np.ptp(values)) or (
+        enough and tolerance > 2 * np.abs(y - np.median(y)).mean()
+    ):
         raise UserError(
             f"{source}: the tolerance would be {tolerance:,.4g}, the mean absolute error of the old model, but most "
             f"predictions are from {low:,.4g} to {high:,.4g} and true values from {y.min():,.4g} to {y.max():,.4g}, as "

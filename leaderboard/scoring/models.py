@@ -51,7 +51,9 @@ def data_of(path: Path, target: str = "") -> Data:
     read or has no such column, and for an empty one.
     """
     try:
-        read = pa.Table.from_batches(parquet.batches(path)) if path.suffix == ".parquet" else files.texts_of(path)
+        read = (
+            pa.Table.from_batches(parquet.batches(path)) if path.suffix.lower() == ".parquet" else files.texts_of(path)
+        )
     except (OSError, ValueError, pa.ArrowException) as error:
         raise UserError(f"{path}: cannot be read as Parquet (.parquet) or CSV (any other name): {error}") from error
     names = read.column_names

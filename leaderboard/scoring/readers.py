@@ -1,6 +1,7 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
@@ -32,8 +33,10 @@ from leaderboard.scoring.runs import PredictionKind, Runs
 MOST_CLASSES = 1000
 UNITS = frozenset(("pm", "nm", "um", "mm", "molar", "percent", "mg", "ug", "ng", "kcal", "kj", "log", "ln"))
 """Units, and scales, in names of columns."""
-SINGLE = 1e-6
-"""The relative difference that numbers may have because one of them was stored as float32."""
+SINGLE = 2.0**-23
+"""The most by which rounding to float32 changes a number, as a share of it."""
+FAILED = frozenset(("error", "timeout"))
+"""Words that programs write where they predict nothing."""
 NAIVE = Options()
 
 
@@ -62,15 +65,22 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
             part.truth, column = _outside(outside, part, options)
             part.place = f"truth: {column} in {options.truth}"
         elif part.role.truth:
+            _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
     result = _runs(parts, options)
     for runs in result:
         y, first = runs.y, result[0]
-        if y is not None and first.y is not None and (y != first.y).any():
-            name = str(first.ids[int((y != first.y).argmax())])
+        if y is None or first.y is None:
+            continue
+        differs = ~np.isclose(y, first.y, rtol=SINGLE, atol=0) if runs.kind == "values" else y != first.y
+        if differs.any():
+            t = int(differs.argmax())
+            shown = " and ".join(
+                repr(each[t].item()) if runs.kind == "values" else first.classes[each[t]] for each in (first.y, y)
+            )
             raise UserError(
-                f"{first.source} and {runs.source}: the true value of example {name!r} differs: expected the same in "
-                "both"
+                f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {shown}: "
+                "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     return [
@@ -106,14 +116,17 @@ def _aligned(
         kept = [name for name in kept if name in known and all(name in others for others in rows)]
         said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common"
         if not kept:
-            raise UserError("--common-rows: the tables have no example in common")
+            others = next((others for others in rows if rows[0].keys().isdisjoint(others)), known)
+            raise UserError(f"--common-rows: the tables have no example in common{_pair(list(rows[0]), others)}")
     for table, others in zip(tables[1:], rows[1:], strict=True):
+        if not common and others.keys().isdisjoint(kept):
+            raise UserError(f"{tables[0].name} and {table.name}: no example in common{_pair(kept, others)}")
         if not common and others.keys() != rows[0].keys():
             name = next(iter([*(n for n in kept if n not in others), *sorted(others.keys() - rows[0].keys())]))
             raise UserError(
                 f"{tables[0].name} and {table.name}: {len(kept)} and {len(others)} examples; expected the same ones, "
-                f"but {name!r} is in {(table if name in others else tables[0]).name} only; to compare those in common, "
-                "add --common-rows"
+                f"but {name!r} is in {(table if name in others else tables[0]).name} only{_pair(kept, others)}; to "
+                "compare those in common, add --common-rows"
             )
     ids = np.array(kept, dtype=str)
     return [
@@ -178,6 +191,23 @@ def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options)
     return f"the names of the predictions differ: {', '.join(shown)}"
 
 
+def _pair(ids: Sequence[str], others: Collection[str]) -> str:
+    """Return, for an error, an id of each that may be the same example, or if there is none in common, the first ones.
+
+    Leading zeros, a ``.0`` and capitals may be what differs.
+    """
+
+    def bare(text: str) -> str:
+        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", text.casefold())
+
+    own = set(ids)
+    known = {bare(text): text for text in others if text not in own}
+    mine = next((text for text in ids if text not in others and bare(text) in known), None)
+    if mine is not None:
+        return f"; {mine!r} and {known[bare(mine)]!r} may be the same: expected ids that are written alike"
+    return f": {ids[0]!r} and {next(iter(others))!r} are the first" if own.isdisjoint(others) else ""
+
+
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
     """Return the columns that never differ for an example; None if there is nothing to compare."""
     if len(tables) == 1 and len(grids[0].runs) == 1:
@@ -188,7 +218,8 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
-    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs, however they are written."""
+    """Return whether columns have the same entries, up to float32, in ``rows``, (R, T) each, in all runs, however they
+    are written."""
     if any(column.text for column in columns):
         entries = [
             np.array([*(plain(text).lower() for text in column.encoded[1]), ""], dtype=object)[column.encoded[0][at]]
@@ -207,6 +238,11 @@ def _key(outside: Table, grid: Grid) -> str:
     return key
 
 
+def _alike(a: str, b: str) -> bool:
+    """Return whether two texts are the same class, or the same number where one was rounded to float32."""
+    return a == b or plain(a) == plain(b) or bool(np.isclose(number(a), number(b), rtol=SINGLE, atol=0))
+
+
 def _texts(part: Part) -> np.ndarray:
     """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
     table, at, name = part.table, part.grid.at, part.role.truth
@@ -214,14 +250,41 @@ def _texts(part: Part) -> np.ndarray:
     codes = codes[at]
     if (codes < 0).any():
         row = int(at[codes < 0].min()) + 1
-        raise UserError(f"{table.name}, row {row}: the column {name!r} is empty: expected a true value")
-    if (codes != codes[0]).any():
-        r, t = np.argwhere(codes != codes[0])[0]
         raise UserError(
-            f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(part.grid.ids[t])!r} is "
-            f"{texts[codes[r, t]]!r}, but {texts[codes[0, t]]!r} in an earlier row"
+            f"{table.name}, row {row}: the column {name!r} is empty: expected a true value, or the example left out of "
+            "all tables"
         )
+    for r, t in np.argwhere(codes != codes[0]):
+        now, before = texts[codes[r, t]], texts[codes[0, t]]
+        if not _alike(now, before):
+            raise UserError(
+                f"{table.name}, row {at[r, t] + 1}, column {name!r}: example {str(part.grid.ids[t])!r} is {now!r}, but "
+                f"{before!r} in an earlier row"
+            )
     return np.asarray(texts[codes[0]])
+
+
+def _missing(texts: Sequence[str], options: Options) -> list[int]:
+    """Return the places of the texts that stand for a missing value, unless --classes names them."""
+    if not any(np.isnan(number(text)) for text in texts):
+        return []
+    from benchmark.data.describe import MISSING_WORDS  # takes a second to import, and classes are often numbers
+
+    words = (MISSING_WORDS | FAILED) - ({"-", "--"} if "+" in texts else set())
+    plainly = [" ".join(text.split()).casefold().replace(". ", ".") for text in texts]
+    return [i for i, text in enumerate(plainly) if text in words and texts[i] not in options.classes]
+
+
+def _check_missing(part: Part, name: str, options: Options) -> None:
+    """Raise UserError for a row of a column of classes or true values in which a text stands for a missing value."""
+    codes, texts = part.table.columns[name].encoded
+    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts.tolist(), options))]
+    if rows.size:
+        row = int(rows.min())
+        raise UserError(
+            f"{part.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} stands for a missing value: "
+            "leave such examples out of all tables or, if it is a class, name all classes with --classes"
+        )
 
 
 def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, str]:
@@ -246,16 +309,24 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
         raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
     keys, (codes, texts) = outside.columns[key].encoded[1][filled(outside, key)], outside.columns[name].encoded
     true: dict[str, int] = {}
+    absent = {-1, *_missing(texts.tolist(), options)}
     for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
-        if code >= 0 and true.setdefault(text, code) != code:
-            now, before = texts[code], texts[true[text]]
+        if code in absent:
+            continue
+        now, before = texts[code], texts[true.setdefault(text, code)]
+        if not _alike(now, before):
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
-    missing = next((text for text in part.grid.ids.tolist() if text not in true), None)
+    ids, known = part.grid.ids.tolist(), dict.fromkeys(keys.tolist())
+    missing = next((text for text in ids if text not in true), None)
+    if missing is not None and known.keys().isdisjoint(ids):
+        raise UserError(f"{part.table.name} and {outside.name}: no example in common{_pair(ids, known)}")
     if missing is not None:
+        remedy = "remove such rows there and add --common-rows" if missing in known else "add --common-rows"
         raise UserError(
-            f"{outside.name}: example {missing!r} has no true value in the column {name!r}: expected one for each"
+            f"{outside.name}: example {missing!r} has no true value in the column {name!r}{_pair(ids, known)}: "
+            f"expected one for each; to leave out examples without, {remedy}"
         )
-    return np.array([texts[true[text]] for text in part.grid.ids.tolist()], dtype=object), name
+    return np.array([texts[true[text]] for text in ids], dtype=object), name
 
 
 def _kind(parts: Sequence[Part], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:
@@ -327,11 +398,12 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     """Return the runs of each table."""
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
     kind = _kind(parts, true, options)
-    labels: set[str] = set()
+    labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one
     for part in parts if kind == "labels" else ():
         for column in part.role.predicted:
             filled(part.table, column)
-            labels |= set(map(plain, part.table.columns[column].encoded[1]))
+            _check_missing(part, column, options)
+            labels.setdefault(_labels(part.table.columns[column]), part.table.name)
     if kind == "logits":
         _check_signs(parts)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
@@ -355,14 +427,22 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     return result
 
 
+def _labels(column: Column) -> frozenset[str]:
+    return frozenset(map(plain, column.encoded[1]))
+
+
 def _coded(
-    parts: Sequence[Part], kind: str, labels: set[str], true: set[str], options: Options
-) -> tuple[tuple[str, ...], dict[str, int], dict[str, int]]:
-    """Return the classes, and the index of each true and each predicted part. Raises UserError if they do not match."""
+    parts: Sequence[Part], kind: str, columns: dict[frozenset[str], str], true: set[str], options: Options
+) -> tuple[tuple[str, ...], dict[str, int], dict[frozenset[str], dict[str, int]]]:
+    """Return the classes, the index of each true one, and that of each label in ``columns`` with the same labels.
+
+    Raises UserError if they do not match.
+    """
     if kind == "values":
         return (), {}, {}
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
     if kind == "labels":
+        labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))
         words_of = [texts for texts in (labels, true) if not all(map(str.isdigit, texts))]
         example = labels if not words_of else labels | true if labels & true else words_of[0]
@@ -371,10 +451,19 @@ def _coded(
             raise mismatch
         if len(classes) > MOST_CLASSES:
             raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
+        if not given:
+            _check_spelling(name, labels | true)
+            _check_labels(columns, true)
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
-        of_true, of_labels = _index(name, true, classes), _index(name, labels, classes)
-        if true and set(of_true.values()).isdisjoint(of_labels.values()):
+        by_name = labels <= set(classes)  # else each column may have names or numbers of the classes
+        of_true = _index(name, true, classes)
+        of_labels = {}
+        for mine, table in columns.items():
+            index = _index(table, labels if by_name else set(mine), classes)
+            of_labels[mine] = {text: index[text] for text in mine}
+        predicted = {code for index in of_labels.values() for code in index.values()}
+        if true and predicted.isdisjoint(of_true.values()):
             raise mismatch  # no prediction could be right
         return classes, of_true, of_labels
     every = {part.role.classes for part in parts if part.role.classes} or {("0", "1")}
@@ -392,6 +481,40 @@ def _coded(
         raise _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
     classes = own if set(given) <= set(own) else given  # the columns say the order
     return classes, _index(name, true, classes), {}
+
+
+def _check_spelling(name: str, texts: set[str]) -> None:
+    """Raise UserError for two classes that differ in their capitals only."""
+    folded: dict[str, str] = {}
+    for text in sorted(texts):
+        if (other := folded.setdefault(text.casefold(), text)) != text:
+            raise UserError(
+                f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike or, if they are "
+                "two classes, name all with --classes"
+            )
+
+
+def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None:
+    """Raise UserError if columns of predicted labels may write the same classes differently, as 0, 1 and 1, 2.
+
+    Columns may lack some classes, so it is no sign of this if the true classes, or those of another column, include
+    all; nor, of more than two words, if they share some.
+    """
+    most = max(columns, key=len)
+    for labels in columns:
+        every = labels | most
+        words_in = {text for text in every if np.isnan(number(text))}
+        mixed = words_in and words_in != every
+        several = len(most) > 2 and labels & most and words_in == every
+        if every <= true or labels <= most or several or (len(every) == 2 and not mixed):
+            continue
+        example = most if labels <= set(map(str, range(len(labels)))) else labels
+        shown = " and ".join(f"({','.join(sorted(texts, key=natural)[:6])})" for texts in (most, labels))
+        raise UserError(
+            f"{' and '.join(dict.fromkeys([columns[most], columns[labels]]))}: the predicted classes {shown} do not "
+            "match: write them alike, or name the classes in the order of their numbers with --classes, e.g. --classes "
+            f"{','.join(sorted(example, key=natural)[:6])}"
+        )
 
 
 def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> UserError:
@@ -417,14 +540,16 @@ def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, in
     return chosen
 
 
-def _values(part: Part, kind: str, labels: dict[str, int]) -> np.ndarray:
+def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]]) -> np.ndarray:
     """Return the predictions of a table: indices of labels or values (R, T), or probabilities (R, T, C)."""
     table, at, role = part.table, part.grid.at, part.role
     if kind == "labels":
-        encoded = [table.columns[name].encoded for name in role.predicted]
-        return np.concatenate(
-            [np.array([labels[plain(text)] for text in texts], dtype=np.uint16)[codes[at]] for codes, texts in encoded]
-        )
+        indices = []
+        for column in (table.columns[name] for name in role.predicted):
+            codes, texts = column.encoded
+            index = labels[_labels(column)]
+            indices.append(np.array([index[plain(text)] for text in texts], dtype=np.uint16)[codes[at]])
+        return np.concatenate(indices)
     numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
     if role.wide:
         numbers = numbers[0].T[..., None]
@@ -463,7 +588,7 @@ def _numbers(table: Table, name: str) -> np.ndarray:
 def _mixed(parts: Sequence[Part], options: Options) -> str:
     """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
     names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
-    whole = [np.isin(part.table.columns[name].numbers, (0, 1)).all() for part, name in names]
+    whole = [bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names]
     if options.logits or all(whole) or not any(whole):
         return ""
     part, name = names[whole.index(True)]

@@ -565,9 +565,10 @@ class Reading:
 
 
 def plain(text: str) -> str:
-    """Normalise a class label for comparison: ``1.0`` and ``True`` become ``1``."""
+    """Normalise a class label for comparison: ``1.0``, ``1.00``, ``+1`` and ``True`` become ``1``."""
     text = {"true": "1", "false": "0"}.get(text.lower(), text)
-    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
+    whole = re.fullmatch(r"\+?(-?\d+)(\.0*)?", text)
+    return whole[1] if whole else text
 
 
 def is_number(text: str) -> bool:

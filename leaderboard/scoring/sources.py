@@ -19,7 +19,7 @@ TABLES = (".parquet", ".csv", ".json")
 def is_model(source: str) -> bool:
     """Return whether ``source`` is a model: ``models:/name/3``, ``models:/name@alias`` or ``runs:/<run id>/model``."""
     artifact = source.removeprefix(RUN).partition("/")[2] if source.startswith(RUN) else ""
-    return source.startswith(MODEL) or bool(artifact and PurePosixPath(artifact).suffix not in TABLES)
+    return source.startswith(MODEL) or bool(artifact and PurePosixPath(artifact).suffix.lower() not in TABLES)
 
 
 def tables(

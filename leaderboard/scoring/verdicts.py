@@ -10,7 +10,10 @@ from leaderboard.write.formats import to_markdown
 
 
 def _verdict(gate: Gate) -> str:
-    return "passed" if gate.passed else f"{'undecided' if gate.undecided else 'failed'}: {'; '.join(gate.reasons)}"
+    if not gate.passed:
+        return f"{'undecided' if gate.undecided else 'failed'}: {'; '.join(gate.reasons)}"
+    limits = (f"{'bad flips' if name == 'bad' else name} at most {limit:.2%}" for name, limit in gate.limits.items())
+    return f"passed: {', '.join(limits)}"
 
 
 def _text(gate: Gate, source: str) -> str:
@@ -39,6 +42,7 @@ def _json(gate: Gate, source: str) -> str:
             "passed": gate.passed,
             "undecided": gate.undecided,
             "reasons": gate.reasons,
+            "limits": gate.limits,
             "n_examples": gate.n,
             "runs": gate.runs,
             "tolerance": gate.tolerance,

@@ -48,8 +48,8 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
 
     There is a row for each classification dataset with both ``methods``, or for ``dataset`` alone. ``delta`` is in
     percentage points (``DELTA`` if None), or for a regression in units of its target. Raises UserError for an unknown
-    dataset or method, for a ``delta`` that is not positive and finite or is missing for a regression, and if no dataset
-    has both methods with four train seeds in common.
+    dataset or method, for the same method twice, for a ``delta`` that is not positive and finite or is missing for a
+    regression, and if no dataset has both methods with four train seeds in common.
     """
     if delta is not None and not 0 < delta < math.inf:
         raise UserError(f"--delta {delta:g}: expected a finite difference above 0")
@@ -59,6 +59,8 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
         raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
     first, second = (replace(results, datasets=datasets).called(name) for name in methods)
     both = [d for d in chosen if d.name in first and d.name in second]
+    if any(first[d.name] is second[d.name] for d in both):
+        raise UserError(f"--methods {','.join(methods)}: the same method twice: expected two different ones")
     pilots = [(d, splits) for d in both if (splits := _pilot(second[d.name], first[d.name]))]
     if not pilots:
         raise UserError(

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from leaderboard.__main__ import app
+from leaderboard.tables import power
 from leaderboard.write.published import write as write_published
 
 KEPT = ("mid", "edge", "solubility")
@@ -95,7 +96,8 @@ def test_gate_passes_fails_or_is_undecided_and_says_how_it_read_each_table(tmp_p
     flips = ((pd.read_csv(old)["p1"] > 0.5) != (pd.read_csv(new)["p1"] > 0.5)).mean()
     above = str(flips + 0.01)
     for limits, code, said in [
-        (["40%"], 0, "passed"),
+        (["40%"], 0, "passed: flips at most 40.00%"),
+        (["40%", "--max-bad-flips", "0.3"], 0, "passed: flips at most 40.00%, bad flips at most 30.00%"),
         (["1%"], 1, "failed: "),
         (["40%", "--max-bad-flips", "0"], 1, "failed: "),
         ([above], 1, "undecided: flips: the interval ["),
@@ -116,6 +118,30 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     assert "'m0' is in" in str(result.exception)
     result = run("gate", old, old, "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
+    for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):
+        result = run("gate", old, old, "--max-flips", "5%", option, value)
+        assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "--csv", "old.csv"], "--csv old.csv: it is read"),
+        (["score", "--html", "./new.csv"], "--html new.csv: it is read"),
+        (["score", "--review", "link.csv"], "--review link.csv: it is read"),
+        (["score", "--json", "truth.csv", "--truth", "truth.csv"], "--json truth.csv: it is read"),
+        (["score", "--html", "x", "--json", "x"], "--json x: --html writes it"),
+        (["update", "--csv", "old.csv"], "--csv old.csv: it is read"),
+        (["update", "--json", "-", "--markdown", "-"], "--markdown -: --json writes it"),
+    ],
+)
+def test_no_output_overwrites_an_input_or_another_output(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    old, _, _ = (one_run(tmp_path / name) for name in ("old.csv", "new.csv", "truth.csv"))
+    (tmp_path / "link.csv").symlink_to(old)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert message in str(run(words[0], "old.csv", "new.csv", *words[1:]).exception)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):
@@ -142,11 +168,13 @@ def test_power_has_the_sign_of_the_board_and_a_line_that_sums_it_up(store):
     assert found["erm,calm"] == -found["calm,erm"] < 0, "calm minus ERM: the calm method churns less"
 
 
-def test_power_knows_nothing_from_a_pilot_without_variance(store):
-    result = run("power", "--store", store, "--methods", "erm,erm", "--dataset", "edge")
-    assert result.exit_code == 0, result.output
-    cells = [cell.strip() for line in result.output.splitlines() if "Edge" in line for cell in line.split("│")]
-    assert cells[2:5] == ["+0.0", "–", "–"]
+def test_power_knows_nothing_from_a_pilot_without_variance(world):
+    edge = world.dataset("edge")
+    erm = world.called("erm")["edge"]
+    twin = replace(erm, method="twin", title="Twin")
+    same = replace(world, datasets=(replace(edge, entries=(erm, twin)),))
+    ((_, *cells, _),) = power.table(same, 5, ("erm", "twin"), "edge").rows
+    assert [cell.text for cell in cells] == ["+0.0", "–", "–"]
 
 
 @pytest.mark.long
@@ -169,6 +197,7 @@ def test_power_has_published_results_where_nothing_was_run():
         (["--dataset", "egde"], "did you mean 'edge'"),
         (["--dataset", "solubility"], "solubility is a regression: give --delta in its unit, log mol/l"),
         (["--methods", "erm"], "expected two methods"),
+        (["--methods", "erm,erm", "--delta", "5"], "--methods erm,erm: the same method twice"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),
         (["--delta", "inf"], "--delta inf: expected a finite difference above 0"),

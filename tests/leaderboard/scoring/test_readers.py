@@ -71,6 +71,15 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+SPARSE = np.arange(T) == 199
+
+
+def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -> list[pd.DataFrame]:
+    """Tables of two models, of which the new one calls the classes ``low`` and ``high``."""
+    a, b = two(y_pred=CLASS[:2], **more)
+    return [a.replace({"y_pred": dict(enumerate(old))}), b.replace({"y_pred": {0: low, 1: high}})]
+
+
 MOVED = {"NR-AR": CHANCE[:2], "SR-p53": (0.9 * CHANCE[:2] + 0.05).round(4)}
 MISSING = [two(y_true=TRUE, p1=CHANCE[:2])[0], two(y_true=TRUE, p1=CHANCE[:2])[1].iloc[5:]]
 CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
@@ -111,6 +120,33 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
+    "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
+    "0 and 1 for words": (coded(0, 1), {}, "a.csv and .*b.csv: .* --classes Active,Inactive$"),
+    "0 and 1 for words beside the truth": (coded(0, 1, y_true=TRUE), {}, "--classes"),
+    "0 and 1 for words, said": (coded(0, 1), {"classes": ("Inactive", "Active")}, {"flips": FLIPS}),
+    "1 and 2 of another model": (coded(1, 2, (0, 1)), {}, "--classes 1,2$"),
+    "1 and 2 of another model, said": (coded(1, 2, (0, 1)), {"classes": ("1", "2")}, {"flips": FLIPS}),
+    "-1 and 1 of another model": (coded(-1, 1, (0, 1)), {}, "--classes -1,1$"),
+    "-1 and 1 of another model, said": (coded(-1, 1, (0, 1)), {"classes": ("-1", "1")}, {"flips": FLIPS}),
+    "decimals of another model": (coded("0.00", "1.00", (0, 1)), {}, {"flips": FLIPS}),
+    "a word for a missing truth": (
+        two(y_true=np.where(np.arange(T) < 3, "n.d.", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        {},
+        "a.csv, row 1, column 'y_true': 'n.d.' stands for a missing value",
+    ),
+    "NA beside numbers": (two(y_true=np.where(SPARSE, "NA", TRUE.astype(str)), p1=CHANCE[:2]), {}, "row 200.*'NA'"),
+    "failures among predictions": (
+        two(y_true=WORD[TRUE], y_pred=np.where(SPARSE, "error", WORD[CLASS[:2]])),
+        {},
+        "row 200, column 'y_pred': 'error' stands for a missing value",
+    ),
+    "a class that is called none": (
+        two(y_true=np.where(SPARSE, "none", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        {"classes": ("none", "inactive", "active")},
+        {"flips": FLIPS},
+    ),
+    "plus and minus": (two(y_pred=np.array(["-", "+"], dtype=object)[CLASS[:2]]), {}, {"flips": FLIPS}),
     "true words and a probability": (two(y_true=WORD[TRUE], p1=CHANCE[:2]), {}, "--classes"),
     "true words and a probability, said": (
         *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
@@ -141,7 +177,17 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "another truth": (
         two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
         {},
-        "the true value of example 'C0' differs",
+        "the true value of example 'C0' differs, [01] and [01]: .* --truth",
+    ),
+    "another truth of values": (
+        two(y_true=np.stack([IC50, IC50 + 0.25]), y_pred=VALUES[:2]),
+        {},
+        rf"the true value of example 'C0' differs, {IC50[0]} and {IC50[0] + 0.25}: .* --truth",
+    ),
+    "a truth in single precision": (
+        two(pIC50=np.stack([IC50, IC50.astype(np.float32)]), pIC50_pred=VALUES[:2]),
+        {},
+        {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
     ),
     "missing rows": (MISSING, {}, "--common-rows"),
     "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
@@ -375,6 +421,16 @@ def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, value
         files.read(tmp_path / "a.csv")
 
 
+@pytest.mark.parametrize("name", ["p.csv.gz", "p.CSV", "p.PARQUET", "p.parquet"])
+def test_a_suffix_says_the_format_in_any_capitals_and_the_compression(name: str, tmp_path: Path) -> None:
+    table = long(p1=P1.ravel())
+    if name.lower().endswith("parquet"):
+        table.to_parquet(tmp_path / name)
+    else:
+        table.to_csv(tmp_path / name, index=False, sep=";", lineterminator="\r\n")
+    np.testing.assert_allclose(read(tmp_path / name).values[:, :, 1], P1, atol=1e-6)
+
+
 def test_ids_stay_text(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": ["001", "1", "1e2", "100"], "p1": [0.1, 0.2, 0.8, 0.9], "y_true": [0, 0, 1, 1]})
     assert read(save(table, tmp_path / "p.csv")).ids.tolist() == ["001", "1", "1e2", "100"]
@@ -397,8 +453,40 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
     with pytest.raises(UserError, match="may be the true values: say which with --truth-column"):
         found(two(pred=CLASS[:2]), tmp_path, truth=truth)
     save(pd.DataFrame({"smiles": SMILES[1:], "active": TRUE[1:]}), truth)
-    with pytest.raises(UserError, match="'C0' has no true value"):
+    with pytest.raises(UserError, match=r"'C0' has no true value.*, add --common-rows"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+    assert len(found(two(active=CHANCE[:2]), tmp_path, truth=truth, common=True)[0].ids) == T - 1
+    save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
+    with pytest.raises(UserError, match=r"'C0' has no true value.* remove such rows there"):
+        found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+
+
+def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
+    runs = read(save(changed("y_true", 9, "1.00"), tmp_path / "p.csv"))
+    assert (runs.y == Y).all()
+    truth = tmp_path / "truth.csv"
+    save(pd.DataFrame({"example_id": [*IDS, "m2"], "y_true": [*Y, "1.0"]}), truth)
+    assert (read(tmp_path / "p.csv", truth=truth).y == Y).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "common", "message"),
+    [
+        (("001", "002"), ("1", "2"), False, "no example in common; '001' and '1' may be the same: expected ids that"),
+        (("001", "002"), ("1", "2"), True, "--common-rows: .* no example in common; '001' and '1' may be the same"),
+        (("1.0", "2.0"), ("1", "2"), False, "no example in common; '1.0' and '1' may be"),
+        (("mol-01", "a"), ("MOL-1", "a"), False, "'mol-01' and 'MOL-1' may be the same: .*add --common-rows"),
+        (("a", "b"), ("c", "d"), False, "no example in common: 'a' and 'c' are the first$"),
+        (("10", "2"), ("1", "2"), False, "'10' is in .* only; to compare those in common, add --common-rows"),
+    ],
+)
+def test_ids_that_do_not_match_are_shown_with_the_likely_cause(old, new, common, message, tmp_path: Path) -> None:
+    frames = [pd.DataFrame({"id": ids, "p1": [0.1, 0.9]}) for ids in (old, new)]
+    with pytest.raises(UserError, match=message):
+        found(frames, tmp_path, common=common)
+    truth = save(pd.DataFrame({"id": ["1", "2"], "y_true": [0, 1]}), tmp_path / "truth.csv")
+    with pytest.raises(UserError, match=r"truth\.csv: no example in common"):
+        found([pd.DataFrame({"id": ["001", "002"], "p1": [0.1, 0.9]})], tmp_path, truth=truth)
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
@@ -437,6 +525,13 @@ def test_a_small_file_of_many_runs_and_examples_is_refused_in_little_memory(tmp_
     with pytest.raises(UserError, match=r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for"):
         read(save(table, tmp_path / "p.parquet"))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(long(p1=P1.ravel()).to_csv(), encoding=encoding)
+    with pytest.raises(UserError, match="UTF-16: expected text in UTF-8"):
+        read(tmp_path / "p.csv")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n"])

@@ -102,6 +102,16 @@ def test_values_flip_beyond_the_tolerance() -> None:
     assert (judged.passed, judged.reasons) == (False, ("bad flips: 25.00% is above 20.00%",))
 
 
+def test_an_error_beyond_all_predictions_is_no_default_tolerance() -> None:
+    y = np.array([10.0, 200.0, 5000.0, 60000.0])  # nM
+    old, new = of(9 - np.log10(y)[None], y), of(8 - np.log10(y)[None], y)
+    with pytest.raises(UserError, match=r"within 4\.78, so that none could flip: .*10 to 6e\+04.*--tolerance"):
+        gate(old, new, 0.1)
+    assert gate(old, new, 0.1, tolerance=0.5).estimates["flips"].value == 1
+    constant = of(np.full((1, 4), 5.0), np.full(4, 5.0))
+    assert gate(constant, constant, 0.1).estimates["flips"].value == 0
+
+
 @pytest.fixture
 def tables(tmp_path: Path) -> list[str]:
     rng = np.random.default_rng(2)
