@@ -13,6 +13,7 @@ from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
+    NUMERIC,
     Grid,
     Options,
     Reading,
@@ -55,6 +56,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
+    _check_ids(tables, grids)
     named = _check_tasks(parts, outside, options)
     for part in parts:
         if outside:
@@ -119,6 +121,39 @@ def _aligned(
         replace(grid, ids=ids, at=grid.at[:, [place[name] for name in kept]])
         for grid, place in zip(grids, rows, strict=True)
     ], said
+
+
+def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
+    """Raise UserError if another column names examples, too, and has its texts at other ids in another table.
+
+    Then the ids may be numbers of rows. A text that is nowhere else, such as another SMILES of a molecule, is no sign.
+    """
+    first, at = tables[0], grids[0].at[0]
+    for name, column in first.columns.items():
+        every = column.encoded[1]
+        numeric = 2 * sum(bool(NUMERIC.match(text)) for text in every) > len(every)  # intervals, which move
+        few = len(every) < 0.9 * first.n / len(grids[0].runs)
+        if name == grids[0].example or not column.text or numeric or few:
+            continue
+        texts = _at(column, at)
+        for table, grid in zip(tables[1:], grids[1:], strict=True):
+            if name == grid.example or name not in table.columns or not table.columns[name].text:
+                continue
+            others = _at(table.columns[name], grid.at[0])
+            moved = (texts != others) & (texts != "") & (others != "") & np.isin(others, texts) & np.isin(texts, others)
+            if moved.any():
+                t = int(moved.argmax())
+                ids = f"of the column {grid.example!r}" if grid.example else "by the order of rows"
+                raise UserError(
+                    f"{first.name} and {table.name}: example {str(grid.ids[t])!r} {ids} has {str(texts[t])!r} and "
+                    f"{str(others[t])!r} in the column {name!r}, so one of the two does not identify examples: rename "
+                    "the column that does to example_id, or leave out the other"
+                )
+
+
+def _at(column: Column, at: np.ndarray) -> np.ndarray:
+    """Return the texts of rows, empty where there is none."""
+    return np.array([*column.encoded[1], ""])[column.encoded[0][at]]
 
 
 def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options) -> str:
@@ -432,7 +467,7 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
     whole = [np.isin(part.table.columns[name].numbers, (0, 1)).all() for part, name in names]
     if options.logits or all(whole) or not any(whole):
         return ""
-    part, name = names[whole.index(True)]
+    part, name = names[int(np.argmax(whole))]
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 

@@ -265,6 +265,20 @@ def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(
     assert re.search(expected, found(frames, tmp_path)[0].columns)
 
 
+@pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
+def test_numbers_of_rows_are_no_ids_if_another_column_names_the_examples(known: str, tmp_path: Path) -> None:
+    frames = [pd.DataFrame({known: SMILES, "p1": p}) for p in CHANCE[:2]]
+    frames[1] = frames[1].sort_values("p1", ignore_index=True)
+    for frame in frames:
+        frame.insert(0, "id", range(T))
+    with pytest.raises(UserError, match=f"example '.*' of the column 'id' has 'C.*' and 'C.*' in the column '{known}'"):
+        found(frames, tmp_path)
+    for frame, p in zip(frames, CHANCE[:2], strict=True):
+        frame["interval"] = [f"{x:.1f}-{x + 0.1:.2f} ({x:.2f})" for x in p]
+    frames[1][known] = [f"{text}O" for text in SMILES]  # other SMILES of the same molecules are no sign
+    assert found(frames, tmp_path)[1].ids.tolist() == [str(t) for t in range(T)]
+
+
 def test_classes_compared_with_probabilities_are_named(tmp_path: Path) -> None:
     old, new = found([two(y_true=TRUE, y_pred=CLASS[0])[0], two(y_true=TRUE, p1=CHANCE[1])[0]], tmp_path)
     for runs in (old, new):
