@@ -14,6 +14,7 @@ from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
+    NUMERIC,
     Grid,
     Options,
     Reading,
@@ -59,6 +60,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
+    _check_ids(tables, grids)
     named = _check_tasks(parts, outside, options)
     for part in parts:
         if outside:
@@ -142,11 +144,10 @@ def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
     """
     first, at = tables[0], grids[0].at[0]
     for name, column in first.columns.items():
-        if (
-            name == grids[0].example
-            or not column.text
-            or len(set(column.encoded[1])) < 0.9 * first.n / len(grids[0].runs)
-        ):
+        every = column.encoded[1]
+        numeric = 2 * sum(bool(NUMERIC.match(text)) for text in every) > len(every)  # intervals, which move
+        few = len(every) < 0.9 * first.n / len(grids[0].runs)
+        if name == grids[0].example or not column.text or numeric or few:
             continue
         texts = _at(column, at)
         for table, grid in zip(tables[1:], grids[1:], strict=True):
@@ -156,10 +157,11 @@ def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
             moved = (texts != others) & (texts != "") & (others != "") & np.isin(others, texts) & np.isin(texts, others)
             if moved.any():
                 t = int(moved.argmax())
+                ids = f"of the column {grid.example!r}" if grid.example else "by the order of rows"
                 raise UserError(
-                    f"{first.name} and {table.name}: example {str(grid.ids[t])!r} of the column {grid.example!r} has "
-                    f"{str(texts[t])!r} and {str(others[t])!r} in the column {name!r}, so one of the two columns does "
-                    "not identify examples: rename the one that does to example_id, or leave out the other"
+                    f"{first.name} and {table.name}: example {str(grid.ids[t])!r} {ids} has {str(texts[t])!r} and "
+                    f"{str(others[t])!r} in the column {name!r}, so one of the two does not identify examples: rename "
+                    "the column that does to example_id, or leave out the other"
                 )
 
 
@@ -591,7 +593,7 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
     whole = [bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names]
     if options.logits or all(whole) or not any(whole):
         return ""
-    part, name = names[whole.index(True)]
+    part, name = names[int(np.argmax(whole))]
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 

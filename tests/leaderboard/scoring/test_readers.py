@@ -319,6 +319,8 @@ def test_numbers_of_rows_are_no_ids_if_another_column_names_the_examples(known: 
         frame.insert(0, "id", range(T))
     with pytest.raises(UserError, match=f"example '.*' of the column 'id' has 'C.*' and 'C.*' in the column '{known}'"):
         found(frames, tmp_path)
+    for frame, p in zip(frames, CHANCE[:2], strict=True):
+        frame["interval"] = [f"{x:.1f}-{x + 0.1:.2f} ({x:.2f})" for x in p]
     frames[1][known] = [f"{text}O" for text in SMILES]  # other SMILES of the same molecules are no sign
     assert found(frames, tmp_path)[1].ids.tolist() == [str(t) for t in range(T)]
 
