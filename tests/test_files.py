@@ -230,7 +230,7 @@ def test_what_was_made_for_another_description_is_made_again(prepared, small, ch
         assert_equal(before, second)
 
 
-@pytest.mark.parametrize("change", [{"title": "B3"}, {"notes": "seen"}, {"positive": None}, {"group": "dev"}], ids=str)
+@pytest.mark.parametrize("change", [{"title": "B3"}, {"notes": "seen"}, {"group": "dev"}], ids=str)
 def test_what_rows_do_not_depend_on_costs_nothing(prepared, small, change):
     load(small)
     load(small.model_copy(update=change))

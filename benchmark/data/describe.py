@@ -216,8 +216,11 @@ def _of_rows(
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
-    used = {given.target, name, *given.one_hot}
-    ignored = [column for column in columns if column in {*texts, *numbered} and column not in used]
+    chosen = {given.target, name, *given.one_hot}
+    unused = {*texts, *numbered} - chosen
+    ignored = [column for column in columns if column in unused]
+    not_read = chosen | unused
+    read = [column for column in columns if column not in not_read]
     if odd := [f"{column!r} ({texts[column]})" for column in ignored if column in texts]:
         notes.append(
             f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
@@ -227,9 +230,7 @@ def _of_rows(
         others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
     for word in filter(is_number, given.ignore_value):
-        held = [
-            column for column in columns if column not in used | {*ignored} and is_missing(table[column], (word,)).any()
-        ]
+        held = [column for column in read if is_missing(table[column], (word,)).any()]
         if held:
             notes.append(
                 f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"

@@ -65,7 +65,7 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
         elif content.startswith(b"PK\x03\x04"):
             header, cells, lines, native = _workbook(content, name, sheet, notes)
         else:
-            text = _decoded(content, name, notes).lstrip("\ufeff")  # a second mark of UTF-8
+            text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
             if _is_sdf(text):
