@@ -170,21 +170,21 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
-            unstored = {title: _unstored(content, title) for title, rows in tables.items() if len(rows) > 1}
+            held = [title for title, rows in tables.items() if len(rows) > 1]
+            unstored = _unstored(content, held[0]) if len(held) == 1 else []
     except (ValueError, zipfile.BadZipFile):
         raise
     except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
         raise ValueError(f"it is a damaged Excel workbook, or another archive: {error}") from error
     if sheet and sheet not in tables:
         raise did_you_mean(f"sheet of {name}", sheet, book.sheetnames)
-    tables = {title: rows for title, rows in tables.items() if len(rows) > 1}
-    if not tables:
+    if not held:
         raise ValueError("no sheet has a table")
-    if len(tables) > 1:
-        raise UserError(f"{name}: several sheets hold tables, {', '.join(tables)}: choose one with --sheet")
-    ((title, rows),) = tables.items()
-    if found := unstored[title]:
-        cells = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    if len(held) > 1:
+        raise UserError(f"{name}: several sheets hold tables, {', '.join(held)}: choose one with --sheet")
+    title, rows = held[0], tables[held[0]]
+    if unstored:
+        cells = ", ".join(unstored[:5]) + (f" and {len(unstored) - 5} more" if len(unstored) > 5 else "")
         raise ValueError(
             f"sheet {title!r}: the results of its formulas are not stored in {cells}: open and save the file in Excel, "
             "or write numbers"

@@ -14,11 +14,11 @@ from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
-    NUMERIC,
     Grid,
     Options,
     Reading,
     Roles,
+    begins_with_numbers,
     example_of,
     filled,
     grid_of,
@@ -60,7 +60,6 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     same, known = _same(tables, grids), list(outside.columns) if outside else []
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
-    _check_ids(tables, grids)
     named = _check_tasks(parts, outside, options)
     for part in parts:
         if outside:
@@ -144,10 +143,8 @@ def _check_ids(tables: Sequence[Table], grids: Sequence[Grid]) -> None:
     """
     first, at = tables[0], grids[0].at[0]
     for name, column in first.columns.items():
-        every = column.encoded[1]
-        numeric = 2 * sum(bool(NUMERIC.match(text)) for text in every) > len(every)  # intervals, which move
-        few = len(every) < 0.9 * first.n / len(grids[0].runs)
-        if name == grids[0].example or not column.text or numeric or few:
+        few = len(column.encoded[1]) < 0.9 * first.n / len(grids[0].runs)
+        if name == grids[0].example or not column.text or few or begins_with_numbers(column):  # intervals move
             continue
         texts = _at(column, at)
         for table, grid in zip(tables[1:], grids[1:], strict=True):

@@ -139,6 +139,12 @@ def stem(name: str) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def begins_with_numbers(column: Column) -> bool:
+    """Return whether most of the different texts of a column begin with a number."""
+    texts = column.encoded[1]
+    return 2 * sum(bool(NUMERIC.match(text)) for text in texts) > len(texts)
+
+
 def negative(name: str) -> bool:
     """Return whether the name of a probability names the first of two classes, as ``prob_inactive`` and ``p0`` do."""
     *before, last = words(name) or [""]
@@ -299,14 +305,12 @@ class Reading:
             and not self._fixed([name])
             and (
                 role in ("probability", "predicted")
-                or ((role in ("", "either", "logit") or AVERAGES & set(words(name))) and self._numeric(name))
+                or (
+                    (role in ("", "either", "logit") or AVERAGES & set(words(name)))
+                    and begins_with_numbers(self.table.columns[name])
+                )
             )
         ]
-
-    def _numeric(self, name: str) -> bool:
-        """Return whether most texts of a column begin with a number."""
-        texts = self.table.columns[name].encoded[1]
-        return 2 * sum(bool(NUMERIC.match(text)) for text in texts) > len(texts)
 
     def _no_number(self, name: str) -> UserError:
         """Return the error for a column of texts that should be numbers."""
@@ -322,7 +326,9 @@ class Reading:
         """Raise UserError for predictions that are numbers in another notation, which would be taken for classes."""
         for name in chosen.predicted if self.options.kind != "labels" else ():
             texts = self.table.columns[name].encoded[1] if self.table.columns[name].text else ()
-            if any(map(MARKED.fullmatch, texts)) or (len(texts) and not self._usable(name) and self._numeric(name)):
+            if any(map(MARKED.fullmatch, texts)) or (
+                len(texts) and not self._usable(name) and begins_with_numbers(self.table.columns[name])
+            ):
                 raise self._no_number(name)
 
     def _check_found(self, chosen: Roles) -> None:
