@@ -102,7 +102,7 @@ def predict(
         answers = new.answer(plan, table, jobs, lambda: progress.advance(task))
     save(out, new.to_csv(spec, table, answers).encode())
     left = int((answers.reasons != "").sum())
-    typer.echo(f"{out}: {len(table) - left:,} predictions" + (f"; {left} rows not, see their reason" if left else ""))
+    typer.echo(f"{out}: rows predicted: {len(table) - left:,}" + (f"; not, see their reason: {left:,}" if left else ""))
 
 
 @app.command()

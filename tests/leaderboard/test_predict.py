@@ -69,7 +69,7 @@ def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(tmp_path: P
     new = tmp_path / "new.csv"
     pd.DataFrame({"Name": "abcde", "smiles": [*pool[:3].tolist(), known, "no molecule"]}).to_csv(new, index=False)
     assert call(app, "predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1") == 0
-    assert "answers.csv: 4 predictions; 1 rows not, see their reason" in capsys.readouterr().out
+    assert "answers.csv: rows predicted: 4; not, see their reason: 1" in capsys.readouterr().out
     table = pd.read_csv("answers.csv")
     assert table["line"].tolist() == [2, 3, 4, 5, 6]
     read_rows = table[:4]
@@ -179,7 +179,7 @@ def test_a_table_without_a_row_that_can_be_read_has_reasons_and_no_predictions(t
     for dataset, method in (("brain", "svm"), ("logbb", "linear")):
         words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out))
         assert call(app, *words) == 0
-        assert "0 predictions; 2 rows not, see their reason" in capsys.readouterr().out
+        assert "rows predicted: 0; not, see their reason: 2" in capsys.readouterr().out
         table = pd.read_csv(out)
         assert table["prediction"].isna().all()
         assert table["reason"].str.contains("RDKit cannot parse").tolist() == [True, True]
