@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -275,17 +276,21 @@ def test_ctrl_c_while_recording_ends_once_the_cell_is_recorded(here, drive, caps
 
 
 @pytest.fixture
-def small_disk(here: Path) -> Iterator[Path]:
-    """A disk of 4 MB, enough for a database."""
-    disk = here / "disk"
-    disk.mkdir()
+def small_disk() -> Iterator[Path]:
+    """A disk of 4 MB, enough for a database.
+
+    It is mounted outside pytest's folder, from which later runs could not remove what a killed test left mounted.
+    """
+    disk = Path(tempfile.mkdtemp(prefix="disk-"))
     mount = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)], capture_output=True, text=True, check=False
     )
     if mount.returncode:
+        disk.rmdir()
         pytest.skip(f"cannot mount a tmpfs to fill: {mount.stderr.strip()}")
     yield disk
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    disk.rmdir()
 
 
 def fill_up(disk: Path) -> None:
