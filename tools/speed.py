@@ -34,7 +34,7 @@ from benchmark.settings import parse_seeds
 from benchmark.store.cell import Cell
 from benchmark.train import kernels, sample_for
 from benchmark.train.adamw import rates
-from benchmark.train.device import CPU, CUDA, one_thread
+from benchmark.train.device import CPU, CUDA, one_thread, without_denormals
 from benchmark.train.loop import CLIP
 from benchmark.train.losses import fit_gradient
 from benchmark.train.networks import Inputs, Perceptron
@@ -191,7 +191,7 @@ def measure_parts(problem: Problem, copies: int = 1) -> list[Part]:
     steps = max(2, len(problem.train) // recipe.batch_size)
     rows = torch.from_numpy(draw.integers(len(problem.train), size=(1, steps * batch)))
     y = torch.from_numpy(problem.train.y)
-    with one_thread():
+    with one_thread(), without_denormals():
         initial = Perceptron((0, 0), inputs.x.shape[1], recipe.hidden, problem.n_outputs)
         networks = Perceptrons([initial], inputs, recipe)
         whole = []

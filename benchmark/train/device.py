@@ -49,6 +49,18 @@ def one_thread() -> Iterator[None]:
 
 
 @contextmanager
+def without_denormals() -> Iterator[None]:
+    """Take numbers below 1.2e-38 as 0 in this thread: moments of AdamW sink there, where processors are slow."""
+    import torch  # slow to import
+
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+@contextmanager
 def repeatable(name: str) -> Iterator[None]:
     """On a GPU, use algorithms that add numbers in the same order each time.
 

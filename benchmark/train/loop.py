@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.device import one_thread, repeatable
+from benchmark.train.device import one_thread, repeatable, without_denormals
 from benchmark.train.ensemble import Ensemble, Epoch, Loss, Networks, Step, TargetScaler, TrainedNetwork, Training
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
@@ -80,7 +80,7 @@ def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) ->
     trained = {m: known[name] for m, name in enumerate(names) if name in known}
     missing = [m for m in range(len(rows)) if m not in trained]
     shared.saved += sum(seconds for _, seconds in trained.values())
-    with one_thread(), repeatable(device):
+    with one_thread(), without_denormals(), repeatable(device):
         if data not in shared.inputs:
             shared.inputs[data] = learner.prepared(learner.of(sample.inputs), device), arrays
         together = (training.loss or training.step or training.each_epoch) is not None

@@ -1,5 +1,6 @@
 """Networks trained together equal networks trained one by one in plain PyTorch."""
 
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ import torch
 from benchmark.data.problem import load_problem
 from benchmark.learners.mlp import MLP
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, shards
+from benchmark.train import bootstrap, generator, loop, shards
+from benchmark.train.device import without_denormals
 from benchmark.train.networks import Dropout
 from benchmark.types import TASKS, Examples, Problem, Recipe, Task
 from methods.twin_overlap import overlapping
@@ -77,6 +79,21 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
+    np.testing.assert_array_equal(*values)
+
+
+def test_numbers_that_are_taken_as_zero_while_networks_train_change_no_prediction(monkeypatch):
+    problem, tiny = (
+        replace(problem_of("classification"), recipe=Recipe(hidden=32, lr=1e-2, epochs=400)),
+        np.float32(1e-20),
+    )
+    are_zero, values = [], []
+    monkeypatch.setattr(loop, "generator", lambda *key: (are_zero.append(tiny * tiny == 0), generator(*key))[1])
+    for context in (without_denormals, nullcontext):
+        monkeypatch.setattr(loop, "without_denormals", context)
+        values.append(predicted(problem, "erm"))
+    assert are_zero == [True] * len(SEEDS) + [False] * len(SEEDS)
+    assert tiny * tiny > 0
     np.testing.assert_array_equal(*values)
 
 
