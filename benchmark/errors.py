@@ -3,6 +3,8 @@
 import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from sysconfig import get_path
 
 MANY = 100
 """Names that are too many to list: of datasets."""
@@ -26,6 +28,8 @@ def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
 
 
 def located(error: BaseException) -> str:
-    """Describe an error with its innermost place."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    """Describe an error with its innermost place, in the code of a method's author if it passed there."""
+    frames = traceback.extract_tb(error.__traceback__)
+    libraries = (str(Path(__file__).parent), get_path("stdlib"), get_path("purelib"))
+    frame = [*frames[-1:], *(frame for frame in frames if not frame.filename.startswith(libraries))][-1]
     return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"

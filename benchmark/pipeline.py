@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
+from inspect import signature
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -199,6 +200,15 @@ def describe(cls: T, name: str, **about: Any) -> T:
             f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
             "benchmark.pipeline.Remedy or Learner"
         )
+    arguments = ["sample", "learner"] if issubclass(cls, Remedy) else ["sample"]
+    expected = f"fit(self, {', '.join(arguments)})"
+    if cls.fit in (Remedy.fit, Learner.fit):
+        raise TypeError(f"method {name!r}: {cls.__name__} does not train: define {expected}")
+    taken = signature(cls.fit)
+    try:
+        taken.bind(cls, *arguments)
+    except TypeError:
+        raise TypeError(f"method {name!r}: {cls.__name__} defines fit{taken}: expected {expected}") from None
     made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False)(cls)
     place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     for key, value in {"name": name, "place": place, **about}.items():

@@ -222,6 +222,9 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
         depth: int
         k: int = 5
 
+        def fit(self, sample, learner):
+            return learner.fit(sample)
+
     with pytest.raises(UserError, match=r"^plain: depth: Field required$"):
         make_method("plain", "classification")
     made = make_method("plain:depth=4", "classification")
@@ -462,3 +465,21 @@ def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
     second = code_of(make_method("mine", "classification"))
     (folder / "mine.py").write_text(declaring(prior=WEIGHTS[::-1]) + "# changed")
     assert len({first, second, code_of(make_method("mine", "classification"))}) == 3
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize(
+    ("base", "fit", "message"),
+    [
+        (
+            Remedy,
+            lambda self, sample: None,
+            r"Plain defines fit\(self, sample\): expected fit\(self, sample, learner\)",
+        ),
+        (Learner, lambda self, x, y: None, r"Plain defines fit\(self, x, y\): expected fit\(self, sample\)"),
+        (Learner, Learner.fit, r"Plain does not train: define fit\(self, sample\)"),
+    ],
+)
+def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(base, fit, message):
+    with pytest.raises(TypeError, match=rf"^method 'plain': {message}$"):
+        method("plain", title="Plain")(type("Plain", (base,), {"fit": fit}))

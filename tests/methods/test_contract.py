@@ -1,6 +1,7 @@
 """Every method keeps the contract, and every way of breaking it is detected."""
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, make_dataclass, replace
 
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 
 from benchmark import pipeline
-from benchmark.files import CHECKOUT
 from benchmark.learners.mlp import MLP
 from benchmark.pipeline import Learner, Part, Remedy, method
 from benchmark.registry import discover, make_method
@@ -146,6 +146,10 @@ def fails(sample: Sample, learner: Learner) -> Model:
     raise RuntimeError("out of memory")
 
 
+def fails_in_a_library(sample: Sample, learner: Learner) -> Model:
+    return learner.fit(replace(sample, x=json.loads("{")))
+
+
 def returns_nothing(sample: Sample, learner: Learner) -> None:
     keeps_the_contract(sample, learner)
 
@@ -186,7 +190,11 @@ def registered(fit: Callable[[Sample, Learner], Model | None], kind: type[Part] 
         ),
         (adds_an_axis_of_seeds, "ValueError: predictions must have shape (seeds, examples, "),
         (returns_nothing, "TypeError: fit of method 'returns_nothing' returned None: expected an object with predict("),
-        (fails, f"RuntimeError: out of memory ({CHECKOUT / 'tests' / 'methods' / 'test_contract.py'}:"),
+        (fails, f"RuntimeError: out of memory ({__file__}:"),
+        (
+            fails_in_a_library,
+            f"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) ({__file__}",
+        ),
     ],
 )
 def test_a_broken_method_is_reported(kind, task, fit, sentence):
