@@ -14,7 +14,7 @@ from rdkit import Chem, rdBase
 from benchmark.data.features import LARGEST, columns, featurise, fitted, transformed
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
-from benchmark.data.values import legible, refuse_other_mark, spelled
+from benchmark.data.values import is_missing, is_number, legible, refuse_other_mark, spelled
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.types import Inputs, Reads
@@ -101,8 +101,11 @@ class Featuriser:
                         texts[SMILES][i] = Chem.MolToSmiles(parent(molecule))
                         molecule = Chem.MolFromSmiles(texts[SMILES][i])
                     molecules[i] = molecule
+        words = tuple(word for word in self.fields["missing"] if not is_number(word))
         for name in self.numbers:
             given = table[name]
+            if given.dtype.kind not in "biuf":  # texts, of which some mean a missing number, as in the dataset's table
+                given = given.mask(is_missing(given.map(lambda value: value if isinstance(value, str) else "0"), words))
             if self.fields["decimal"] and name not in table.attrs.get("native", ()):
                 given = given.map(lambda text: spelled(text, self.fields["decimal"]) if isinstance(text, str) else text)
             values = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64)

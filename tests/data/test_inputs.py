@@ -144,6 +144,20 @@ def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_number
     np.testing.assert_allclose(read.x[0], whole.x[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_text_that_means_a_missing_number_in_the_dataset_means_one_in_a_new_table(tmp_path, kind):
+    texts = ["1.5", "", "NA", " nan ", "n.d.", "-999"]
+    table = pd.DataFrame({"sample": [f"S-{i}" for i in range(36)], "a": texts * 6, "b": [2, 1] * 18, "y": [0, 1] * 18})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    spec = dataset(tmp_path / "t.csv", id_column="sample")
+    featuriser, rows, _ = made(spec.model_copy(update={"missing": ("n.d.", "-999"), "ignore": ()}))
+    path = tmp_path / f"new.{kind}"
+    path.write_bytes(workbook(t=[[*table], *table.to_numpy().tolist()])) if kind == "xlsx" else table.to_csv(path)
+    x, _, reasons = featuriser.read(readers.read(path.read_bytes(), path.name))
+    assert (reasons == "").all()
+    np.testing.assert_array_equal(x, rows.x)
+
+
 def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
     featuriser, rows, split = made(load_spec("mof_thermal"))
     table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:2]].reset_index(drop=True)
