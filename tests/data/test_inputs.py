@@ -84,6 +84,22 @@ def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature
             featuriser(pd.DataFrame({there: ["CCO"]}))
 
 
+@pytest.mark.parametrize("features", [("composition",), ("composition", "columns")])
+def test_formulas_are_read_from_the_column_of_names_and_another_text_has_a_reason(tmp_path, features):
+    pytest.importorskip("pymatgen.core")
+    formulas = [f"Fe{i}O{j}" for i in range(1, 7) for j in range(1, 6)]
+    pd.DataFrame({"formula": formulas, "t": [2, 1] * 15, "y": [0, 1] * 15}).to_csv(tmp_path / "t.csv", index=False)
+    spec = dataset(tmp_path / "t.csv", id_column="formula").model_copy(update={"features": features})
+    featuriser, rows, _ = made(spec)
+    assert [*inputs_of(spec, rows)] == [*featuriser.numbers, "formula"]
+    np.testing.assert_array_equal(featuriser.read(inputs_of(spec, rows))[0], rows.x)
+    read, reasons = featuriser(pd.DataFrame({"formula": [" Fe2O3", "water", None], "t": 1}))
+    assert len(read) == 1
+    assert reasons[1:].tolist() == [
+        f"column 'formula': expected a formula such as Fe2O3, found {x!r}" for x in ("water", "")
+    ]
+
+
 def test_a_learner_that_reads_smiles_gets_those_of_the_rows_that_can_be_read():
     spec = load_spec("b3db_measured@backbone=gin")
     featuriser, rows, _ = made(spec)
