@@ -205,7 +205,13 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         known = [(one, categories(table, one[0], file.name)) for one in fields["one_hot"]]
         fields["one_hot"] = [[*one, *(text for text in now if text not in one[1:])] for one, now in known]
     fields.pop("parsable", None)
-    path = write_dataset(file, f"{base}_v{number}", None, fields)
+    try:
+        path = write_dataset(file, f"{base}_v{number}", None, fields)
+    except UserError as error:
+        raise UserError(
+            f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
+            "'missing', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
+        ) from error
     return path, last, _changed(spec, load_spec(path.stem), ignored)
 
 
