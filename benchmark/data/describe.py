@@ -23,7 +23,18 @@ from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, is_number, marks, related, spelled
+from benchmark.data.values import (
+    GROUPED,
+    NUMBER,
+    RELATION,
+    folded,
+    is_missing,
+    is_number,
+    marks,
+    related,
+    relations,
+    spelled,
+)
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -288,8 +299,15 @@ class _Target:
             return found | self._of_words(numbers, given)
         cut = given.positive.startswith(">= ")
         relation = self._relation()
-        written = self.table[relation][self.texts.index] if relation else self.texts
+        written = relations(self.table, self.target, relation)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
+        if relation:
+            stated = self.table[relation][self.texts.index].map(lambda text: related(text)[0])
+            if len(wrong := self.texts[(stated != "") & (stated != marks)]):
+                raise UserError(
+                    f"{self.where}, line {self._line(wrong)}: {wrong.iloc[0]!r} is another bound than "
+                    f"{self.table[relation][wrong.index[0]]!r} in column {relation!r}: correct one of them"
+                )
         if approximate := int(written.str.match(r"\s*'?[~≈]").sum()):
             self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
         censored = int((marks != "").sum())

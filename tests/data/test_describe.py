@@ -460,6 +460,22 @@ def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, nam
     assert len(load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used) == 36
 
 
+@pytest.mark.parametrize("stated", ["=", "", ">", "<"])
+def test_a_bound_in_the_target_beside_a_column_of_relations_is_one_unless_they_contradict(tmp_path, stated):
+    texts, relations = ["1.5", "> 10", "2.5", "7.25"], ["=", stated, "<", "="]
+    if stated == "<":
+        with pytest.raises(
+            UserError, match=r"line 3: '> 10' is another bound than '<' in column 'rel': correct one of"
+        ):
+            described(tmp_path, texts, {"rel": relations})
+        return
+    _, notes = described(tmp_path, texts, {"rel": relations})
+    assert "18 of 36 values are bounds" in notes
+    assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {1.5, 7.25}
+    assert {*labelled(dataset(tmp_path / "assay.csv", positive=">= 5")).values()} == {0, 1}
+    assert load_rows(dataset(tmp_path / "assay.csv", positive=">= 5")).table["bound"].sum() == 0
+
+
 def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_path):
     texts = ["1.5", ">10", "2.5", "<0.5", ">2", "=4"]
     spec = dataset(csv(tmp_path, texts))
