@@ -309,10 +309,31 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
         split = split_rows(spec, rows, 99)
         first, last, then, end = rows.used["part"].iloc[[*split.train[[0, -1]], *split.tests["id"][[0, -1]]]]
         say(f"  by {spec.split_column!r}, training rows are of {first} to {last}, and test rows of {then} to {end}")
+    if spec.split.startswith("group:"):
+        say(f"  by {spec.split_column!r}, {_groups(spec)}")
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
     if excluded.is_file():
         say(f"  the rows that are left out: {excluded}")
     say(f"  wrote {spec.path}")
+
+
+def _groups(spec: DatasetSpec) -> str:
+    """Return how many groups a split keeps together, and which of them may not be meant."""
+    from benchmark.data.describe import MISSING_WORDS
+    from benchmark.data.problem import split_rows
+    from benchmark.data.rows import load_rows
+    from benchmark.data.values import folded
+
+    rows = load_rows(spec)
+    split, parts = split_rows(spec, rows, 99), rows.used["part"]
+    train, test = (parts.iloc[index].nunique() for index in (split.train, split.tests["id"]))
+    text = f"groups of training rows: {train}, of test rows: {test}"
+    for name, count in parts.value_counts().items():
+        if not name or folded(str(name)) in MISSING_WORDS:
+            text += f"; {count:,} rows with {name!r} are taken for one group"
+    if (alike := parts.nunique() - parts.map(folded).nunique()) > 0:
+        text += f"; groups that differ from another only in capitals or blanks: {alike}"
+    return text
 
 
 def _meaning(fields: dict[str, Any]) -> str:

@@ -136,6 +136,21 @@ def test_a_split_by_time_says_which_dates_are_for_training_and_test(tmp_path, ca
     assert said in capsys.readouterr().out
 
 
+def test_a_split_by_groups_says_how_many_there_are_and_which_may_not_be_meant(tmp_path, capsys):
+    rows = [f"{smiles},{i % 2},{('A', 'a', 'B', '', 'n/a', 'C')[i // 2 % 6]}" for i, smiles in enumerate(GOOD)]
+    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,series", *rows]))
+    words = ("--target", "y", "--split", "group:series", "--to", str(tmp_path))
+    assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
+    said = capsys.readouterr().out
+    assert (
+        "  by 'series', groups of training rows: 4, of test rows: 2; 6 rows with '' are taken for one group; " in said
+    )
+    assert (
+        "6 rows with 'n/a' are taken for one group; groups that differ from another only in capitals or blanks: 1"
+        in said
+    )
+
+
 def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
     assert make(folder) == 0
     first, *lines = capsys.readouterr().out.splitlines()
