@@ -85,6 +85,9 @@ class Featuriser:
         wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
         if missing := [name for name in wanted if name not in table.columns]:
             raise UserError(f"{file} has no column {missing[0]!r}: expected {', '.join(wanted)}")
+        twice = [name for name in wanted if name in table.attrs.get("repeated", ()) and f"{name}.1" not in wanted]
+        if twice:
+            raise UserError(f"{file}: several columns are called {twice[0]!r}: rename those that are not meant")
         refuse_other_mark(table, self.numbers, DatasetSpec(**self.fields), file)
 
     def read(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

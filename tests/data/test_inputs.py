@@ -216,6 +216,12 @@ def test_a_text_with_a_decimal_point_is_refused_where_the_dataset_has_decimal_co
         of_commas[0](pd.DataFrame({"a": [a], "b": [b]}))
 
 
+def test_of_two_columns_with_the_name_of_a_feature_none_is_taken(of_commas, tmp_path):
+    (tmp_path / "new.csv").write_text("a;b;a\n1,5;2,5;7,5\n")
+    with pytest.raises(UserError, match=r"^new.csv: several columns are called 'a': rename those that are not meant"):
+        of_commas[0].check(readers.read((tmp_path / "new.csv").read_bytes(), "new.csv"), "new.csv")
+
+
 def test_images_have_no_table():
     with pytest.raises(UserError, match="a deployed model reads a table of SMILES or numbers, not images"):
         Featuriser.of(load_spec("waterbirds"), load_rows(MEASURED), np.arange(9))
