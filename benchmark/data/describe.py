@@ -178,8 +178,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         roles = _of_rows(table, columns, given, meaning, notes, file.name)
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
-        if not given.log10:
-            notes += _doubts_of_numbers(target.numbers, given.target)
+    if len(target.numbers) and not given.log10:
+        notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
     notes += _mixed_units(table, columns, {given.target, smiles})
     sample = {"sample": int(given.sample) if given.sample.isdecimal() else SAMPLED}
     if given.sample == "all" or len(table) <= (sample["sample"] if given.sample else MANY_ROWS):
@@ -276,7 +276,7 @@ class _Target:
         self.where = f"{file}: column {target!r}"
         self.texts = _present(table[target])
         self.numbers = pd.Series(dtype=float)
-        """Those of a regression, without missing values and, if they are left out, bounds."""
+        """Those of a regression or a cut, without missing values and, if they are left out, bounds."""
 
     def fields(self, given: Options) -> dict[str, Any]:
         """Return the fields of the TOML that say what the column means. Raises UserError."""
@@ -323,14 +323,16 @@ class _Target:
         if cut and given.log10 and given.positive != ">= median":
             power = given.positive.removeprefix(">= ")
             self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
+        values = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
         if cut:
+            self.numbers = values
             return found | {"task": "classification", "positive": given.positive}
         continuous = censored or (suffix and bare.nunique() > 2)
         may_be_classes = given.task != "regression" and (given.classes or given.task or not continuous)
         if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
             return found | of_classes
-        self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
-        if self.numbers.empty:
+        self.numbers = values
+        if values.empty:
             raise UserError(
                 f"{self.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
                 "cut them in two with --positive '>= 5'"
@@ -640,8 +642,8 @@ def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) ->
     return lines
 
 
-def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
-    """Return a line on a number that may mean a missing value, and on values that span orders of magnitude."""
+def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> list[str]:
+    """Return a line on a number that may mean a missing value, and, of a regression, on several orders of magnitude."""
     lines = []
     values = np.sort(numbers.unique())
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
@@ -657,7 +659,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
             lines.append(
                 f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1"
             )
-    if not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
+    if regression and not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
         lines.append(
             f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, as is "
             "usual for concentrations"

@@ -164,6 +164,9 @@ def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
     assert f"--ignore-value {value}" in notes
     assert described(tmp_path, texts, ignore_value=[value])[1] == ""
     assert len(load_rows(dataset(tmp_path / "assay.csv", ignore_value=[value])).used) == 27
+    for cut in (">= 5.5", ">= median"):
+        assert f"{value} stands in 9 rows" in described(tmp_path, texts, positive=cut)[1]
+    assert described(tmp_path, ["1.5", "20000", "3"], positive=">= 2")[1] == ""
 
 
 # Numbers
