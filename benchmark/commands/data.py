@@ -259,7 +259,9 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     if not targets:
         raise UserError(f"--target {target!r}: expected the column to predict")
     refuse_equal_names(targets)
-    every = [describe_file(file, target=column, **chosen) for column in targets]
+    every = [
+        describe_file(file, target=column, beside=[*filter(column.__ne__, targets)], **chosen) for column in targets
+    ]
     _say_columns(every[0])
     notes: dict[str, None] = {}
     specs = []

@@ -114,6 +114,8 @@ class Options:
     """What a user says of a table; what is empty is inferred. Raises UserError for a choice that there is not."""
 
     target: str
+    beside: Sequence[str] = ()
+    """Other targets, each of a dataset of its own, which are no features."""
     smiles: str = ""
     id_column: str = ""
     task: str = ""
@@ -136,6 +138,8 @@ class Options:
                 raise did_you_mean(name if name == "task" else f"--{name}", given, list(known))
         if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
             raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
+        if known := {self.target, *self.beside} & {*self.one_hot}:
+            raise UserError(f"--one-hot {min(known)}: a target is no feature")
 
     @property
     def columns(self) -> list[str]:
@@ -228,7 +232,8 @@ def _of_rows(
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     chosen = {given.target, name, *given.one_hot}
-    unused = {*texts, *numbered} - chosen
+    texts = {column: why for column, why in texts.items() if column not in given.beside}
+    unused = {*texts, *numbered, *given.beside} - chosen
     ignored = [column for column in columns if column in unused]
     not_read = chosen | unused
     read = [column for column in columns if column not in not_read]
