@@ -303,7 +303,7 @@ class _Target:
         if not np.isfinite(numbers).all():
             return found | self._of_words(numbers, given)
         cut = given.positive.startswith(">= ")
-        relation = self._relation()
+        relation = self._relation() if numbers.nunique() > 2 or given.task == "regression" else ""  # classes have none
         written = relations(self.table, self.target, relation)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
         if relation:
@@ -377,13 +377,19 @@ class _Target:
 
     def _relation(self) -> str:
         """Return the column of relations that belongs to the target; ``""`` if there is none."""
-        candidates = [name for name in self.columns if name != self.target and _is_relation(self.table[name])]
+        words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in self.columns}
+        ours = words.pop(self.target)
         place = self.columns.index(self.target)
-        words = {*re.findall(r"[a-z0-9]+", self.target.lower())}
+
+        def belongs(name: str) -> bool:
+            """Return whether a column's name does not hold that of another column, as IC50_rel that of IC50."""
+            others = (of for other, of in words.items() if of and other != name)
+            return bool(words[name] & ours) or not any(of <= words[name] for of in others)
 
         def distance(name: str) -> tuple[int, int]:
-            return -len(words & {*re.findall(r"[a-z0-9]+", name.lower())}), abs(self.columns.index(name) - place)
+            return -len(words[name] & ours), abs(self.columns.index(name) - place)
 
+        candidates = [name for name in words if _is_relation(self.table[name]) and belongs(name)]
         return min(candidates, key=distance, default="")
 
     def decimal(self, texts: pd.Series) -> str:

@@ -517,6 +517,16 @@ def test_each_target_takes_the_relations_beside_it(tmp_path):
     csv(tmp_path, ["0", "1"], **columns)
     for target, relation in (("IC50", "IC50_rel"), ("Ki", "Ki_rel")):
         assert describe_file(tmp_path / "assay.csv", target=target)["relation"] == relation
+    csv(tmp_path, ["0", "1", "2.5"], **{name: columns[name] for name in ("IC50_rel", "IC50")}, active=["1", "0"])
+    assert "relation" not in describe_file(tmp_path / "assay.csv", target="y"), "the relations are those of IC50"
+
+
+@pytest.mark.parametrize("given", [{}, {"task": "classification"}, {"positive": "0"}])
+@pytest.mark.parametrize("name", ["Standard Relation", "qualifier"])
+def test_two_classes_beside_relations_of_other_numbers_are_classes(tmp_path, name, given):
+    fields, notes = described(tmp_path, ["0", "1"], {name: ["=", ">", "="], "value": ["1.5", "10", "2.5"]}, **given)
+    assert (fields["task"], fields.get("relation"), notes) == ("classification", None, "")
+    assert len(load_rows(dataset(tmp_path / "assay.csv", **given)).used) == 36
 
 
 # Molecules
