@@ -218,8 +218,8 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Its ``attrs["notes"]`` say how it was read, and ``file`` has its path. Raises UserError if the file has no row, no
-    column of SMILES under the dataset's name, the name SMILES or any other, or several.
+    Its ``attrs["notes"]`` say how it and the answers are read, and ``file`` has its path. Raises UserError if the file
+    has no row, no column of SMILES under the dataset's name, the name SMILES or any other, or several.
     """
     table = read(path.read_bytes(), path.name, sheet)
     if table.empty:
@@ -234,6 +234,8 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
                 f"column {column!r}: {len(odd):,} rows have texts that are no category of {spec.name}, {others}: they "
                 f"are taken for none of {', '.join(known)}"
             )
+    if spec.log10 and spec.task == "regression":
+        notes.append(f"prediction and spread are decimal logarithms of {spec.target!r}")
     if not spec.smiles:
         return table
     columns = [name for name in table.columns if name != LINE]

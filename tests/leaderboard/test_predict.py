@@ -149,6 +149,15 @@ def test_texts_that_are_no_category_of_the_dataset_are_named(tmp_path: Path) -> 
     assert said.startswith("column 'salt': 2 rows have texts that are no category of brain, 'hcl', 'none': they are")
 
 
+@pytest.mark.parametrize(("task", "said"), [("regression", ["of 'logbb'"]), ("classification", [])])
+def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str], tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES\nCCO\n")
+    spec = predict.load_spec("logbb").model_copy(update={"log10": True, "task": task})
+    notes = predict.inputs(spec, new).attrs["notes"]
+    assert [note.removeprefix("prediction and spread are decimal logarithms ") for note in notes] == said
+
+
 @pytest.mark.parametrize("name", ["line", "reason", "prediction"])
 def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: str, tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
