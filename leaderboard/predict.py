@@ -229,9 +229,9 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     for column, *known in spec.one_hot:
         texts = table[column].str.strip() if column in table else pd.Series(dtype=str)
         if len(odd := texts[~texts.isin([*known, *MISSING])]):
-            others = ", ".join(map(repr, odd.unique()[:5])) + (", …" if odd.nunique() > 5 else "")
+            listed = ", ".join(map(repr, odd.unique()[:5])) + (", …" if odd.nunique() > 5 else "")
             notes.append(
-                f"column {column!r}: {len(odd):,} rows have texts that are no category of {spec.name}, {others}: they "
+                f"column {column!r}: {len(odd):,} rows have texts that are no category of {spec.name}, {listed}: they "
                 f"are taken for none of {', '.join(known)}"
             )
     if spec.log10 and spec.task == "regression":

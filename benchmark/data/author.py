@@ -197,7 +197,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
             f"{file.name}: has no column {lost[0]!r}, which is a feature of {last}: add it, or describe the "
             "table as a dataset of its own, without --update and with another --name"
         )
-    ignored = tuple(name for name in own_columns(table, spec) if name not in numbers) if numbers else ()
+    ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
     if "ignore" in fields or ignored:
         fields["ignore"] = [name for name in (*fields.get("ignore", ()), *ignored) if name in table]
     fields |= {"rows": len(table), "family": fields.get("family", base), "previous": last}

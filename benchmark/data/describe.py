@@ -138,8 +138,8 @@ class Options:
                 raise did_you_mean(name if name == "task" else f"--{name}", given, list(known))
         if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
             raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
-        if known := {self.target, *self.beside} & {*self.one_hot}:
-            raise UserError(f"--one-hot {min(known)}: a target is no feature")
+        if targets := {self.target, *self.beside} & {*self.one_hot}:
+            raise UserError(f"--one-hot {min(targets)}: a target is no feature")
 
     @property
     def columns(self) -> list[str]:
