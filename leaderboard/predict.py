@@ -21,7 +21,7 @@ from benchmark.data.describe import refuse_headless, smiles_column
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser
 from benchmark.data.problem import fold, given, labels, split_rows
-from benchmark.data.readers import LINE, read
+from benchmark.data.readers import LINE, MISSING, distinct, read
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
@@ -101,7 +101,7 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     pool = split_rows(spec, rows, plan.key.canonical_seed).train
     everything, reads = np.arange(len(rows.used)), plan.method.base.reads
     featurisers = [Featuriser.of(spec, rows, index, reads) for index in (pool, everything)]
-    featurisers[0].check(table)
+    featurisers[0].check(table, table.attrs.get("file", "the table"))
     parts = max(1, len(table) // TOGETHER) if reads == "numbers" else 1  # SMILES are as wide as the longest of a table
     workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
     index = np.array_split(np.arange(len(table)), parts)
@@ -218,16 +218,27 @@ def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
 def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
 
-    Its ``attrs["notes"]`` say how it was read. Raises UserError if the file has no row, no column of SMILES under the
-    dataset's name, the name SMILES or any other, or several.
+    Its ``attrs["notes"]`` say how it and the answers are read, and ``file`` has its path. Raises UserError if the file
+    has no row, no column of SMILES under the dataset's name, the name SMILES or any other, or several.
     """
     table = read(path.read_bytes(), path.name, sheet)
     if table.empty:
         refuse_headless(list(table.columns) if spec.smiles else [], str(path))
         raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
+    table.attrs["file"], notes = str(path), table.attrs["notes"]
+    for column, *known in spec.one_hot:
+        texts = table[column].str.strip() if column in table else pd.Series(dtype=str)
+        if len(odd := texts[~texts.isin([*known, *MISSING])]):
+            listed = ", ".join(map(repr, odd.unique()[:5])) + (", …" if odd.nunique() > 5 else "")
+            notes.append(
+                f"column {column!r}: {len(odd):,} rows have texts that are no category of {spec.name}, {listed}: they "
+                f"are taken for none of {', '.join(known)}"
+            )
+    if spec.log10 and spec.task == "regression":
+        notes.append(f"prediction and spread are decimal logarithms of {spec.target!r}")
     if not spec.smiles:
         return table
-    notes, columns = table.attrs["notes"], [name for name in table.columns if name != LINE]
+    columns = [name for name in table.columns if name != LINE]
     alike = [name for name in columns if name.casefold() == SMILES]
     rename = f"rename the one that is meant to {spec.smiles!r}, as in the table of {spec.name}"
     chosen = spec.smiles if spec.smiles in columns else alike[0] if len(alike) == 1 else ""
@@ -252,12 +263,15 @@ def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:
 
     A text that a spreadsheet would read as a formula is quoted.
     """
-    shown = [name for name in (spec.id, SMILES) if name in table.columns]
-    front = pd.DataFrame({"line": table[LINE], **{name: table[name].map(literal) for name in shown}})
+    shown = [name for name in dict.fromkeys((spec.id, SMILES)) if name in table.columns]
     whole = tabulate(spec, answers)
     good = answers.reasons == ""
     if spec.smiles:
         near = neighbours(spec, table[SMILES].to_numpy()[good]).set_index(np.flatnonzero(good))
         whole = whole.join(near)[[*whole.columns[:-1], *near.columns, "reason"]]
+    ours = ["line", *whole]  # which a column of names may be called
+    names = distinct([*ours, *shown], ".", 1)[len(ours) :]
+    given = {name: table[of].map(literal) for name, of in zip(names, shown, strict=True)}
+    front = pd.DataFrame({"line": table[LINE], **given})
     joined = pd.concat([front.reset_index(drop=True), whole], axis=1)
     return str(joined.to_csv(index=False, float_format="%.4g", lineterminator="\n"))

@@ -259,7 +259,9 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     if not targets:
         raise UserError(f"--target {target!r}: expected the column to predict")
     refuse_equal_names(targets)
-    every = [describe_file(file, target=column, **chosen) for column in targets]
+    every = [
+        describe_file(file, target=column, beside=[*filter(column.__ne__, targets)], **chosen) for column in targets
+    ]
     _say_columns(every[0])
     notes: dict[str, None] = {}
     specs = []
@@ -309,10 +311,31 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
         split = split_rows(spec, rows, 99)
         first, last, then, end = rows.used["part"].iloc[[*split.train[[0, -1]], *split.tests["id"][[0, -1]]]]
         say(f"  by {spec.split_column!r}, training rows are of {first} to {last}, and test rows of {then} to {end}")
+    if spec.split.startswith("group:"):
+        say(f"  by {spec.split_column!r}, {_groups(spec)}")
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
     if excluded.is_file():
         say(f"  the rows that are left out: {excluded}")
     say(f"  wrote {spec.path}")
+
+
+def _groups(spec: DatasetSpec) -> str:
+    """Return how many groups a split keeps together, and which of them may not be meant."""
+    from benchmark.data.describe import MISSING_WORDS
+    from benchmark.data.problem import split_rows
+    from benchmark.data.rows import load_rows
+    from benchmark.data.values import folded
+
+    rows = load_rows(spec)
+    split, parts = split_rows(spec, rows, 99), rows.used["part"]
+    train, test = (parts.iloc[index].nunique() for index in (split.train, split.tests["id"]))
+    text = f"groups of training rows: {train}, of test rows: {test}"
+    for name, count in parts.value_counts().items():
+        if not name or folded(str(name)) in MISSING_WORDS:
+            text += f"; {count:,} rows with {name!r} are taken for one group"
+    if (alike := parts.nunique() - parts.map(folded).nunique()) > 0:
+        text += f"; groups that differ from another only in capitals or blanks: {alike}"
+    return text
 
 
 def _meaning(fields: dict[str, Any]) -> str:
@@ -342,6 +365,8 @@ def _next_version(file: Path, name: str) -> None:
     say(f"wrote {path}, the next version of {last}, which is unchanged")
     rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
+    if found.ignored:
+        say(f"  not features, because {last} has no such columns: {', '.join(map(repr, found.ignored))}")
     say(f"next: churn update --dataset {spec.spelled}")
     say(f"or:   churn run --method erm,svm --dataset {last},{spec.spelled}")
 

@@ -20,10 +20,10 @@ from benchmark.data.checks.health import Left, left_out
 from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
-from benchmark.data.problem import checked
+from benchmark.data.problem import checked, labels
 from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
-from benchmark.data.values import meant, refuse_other_mark
+from benchmark.data.values import refuse_other_mark
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -150,12 +150,14 @@ def _kept(folder: Path, sha256: str) -> Path:
 @dataclass(frozen=True)
 class Changed:
     """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
-    with another target: a number, a class or a side of the cut, however it is written."""
+    with another target: a number, a class or a side of the cut, however it is written. Columns of numbers that the old
+    version has not are ``ignored``."""
 
     added: int
     removed: int
     changed: int
     kept: int
+    ignored: tuple[str, ...] = ()
 
 
 def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
@@ -163,7 +165,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     the version before, and what has changed.
 
     The fields are those of the version before, which stays, with a kept copy of its table as its source. Raises
-    UserError if there is no such dataset, if the table has not changed, and if the new one cannot be used.
+    UserError if there is no such dataset, if the table has not changed or lacks a feature, and if it cannot be used.
     """
     folder = own_datasets().resolve()
     base = name or _plain(file.name.partition(".")[0])
@@ -187,14 +189,30 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
     table = table_of(file, fields.get("sheet", ""))[1]
-    _refuse_other_mark(table, load_spec(last), file.name)
+    spec = load_spec(last)
+    _refuse_other_mark(table, spec, file.name)
+    numbers = [*own_columns(raw_table(spec), spec)] if "columns" in spec.features else []
+    if lost := [name for name in (*numbers, *(column for column, *_ in spec.one_hot)) if name not in table]:
+        raise UserError(
+            f"{file.name}: has no column {lost[0]!r}, which is a feature of {last}: add it, or describe the "
+            "table as a dataset of its own, without --update and with another --name"
+        )
+    ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
+    if "ignore" in fields or ignored:
+        fields["ignore"] = [name for name in (*fields.get("ignore", ()), *ignored) if name in table]
     fields |= {"rows": len(table), "family": fields.get("family", base), "previous": last}
     if "one_hot" in fields:  # a category keeps its place, and new ones come after the known
-        known = [(one, categories(table, one[0], file.name)) for one in fields["one_hot"] if one[0] in table]
+        known = [(one, categories(table, one[0], file.name)) for one in fields["one_hot"]]
         fields["one_hot"] = [[*one, *(text for text in now if text not in one[1:])] for one, now in known]
     fields.pop("parsable", None)
-    path = write_dataset(file, f"{base}_v{number}", None, fields)
-    return path, last, _changed(load_spec(last), load_spec(path.stem))
+    try:
+        path = write_dataset(file, f"{base}_v{number}", None, fields)
+    except UserError as error:
+        raise UserError(
+            f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
+            "'missing', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
+        ) from error
+    return path, last, _changed(spec, load_spec(path.stem), ignored)
 
 
 def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> None:
@@ -210,14 +228,14 @@ def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> Non
     refuse_other_mark(table, [name for name in names if name in table], last, file)
 
 
-def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
+def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Changed:
     def targets(spec: DatasetSpec) -> dict[str, Counter[Any]]:
         table = load_table(spec)
         table = table[table["used"]]
-        learned = meant(table["target"], spec).groupby(table["canonical"] if spec.smiles else table["id"])
+        learned = pd.Series(labels(spec, table)).groupby(table["canonical" if spec.smiles else "id"].to_numpy())
         return {str(key): Counter(of) for key, of in learned}
 
     before, after = targets(old), targets(new)
     both = before.keys() & after.keys()
     changed = sum(before[key] != after[key] for key in both)
-    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed)
+    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, ignored)

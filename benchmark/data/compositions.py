@@ -30,28 +30,46 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
     Mean and standard deviation are weighted by the elements' fractions; a property that no element of a formula has is
     NaN. Raises UserError with the line of a text that is no formula, and without pymatgen.
     """
-    if find_spec("pymatgen") is None:
-        raise UserError(f"{dataset}: features 'composition' need pymatgen-core: {install('materials')}")
-    from pymatgen.core import Composition
-
+    refuse(dataset)
     out = np.zeros((len(formulas), WIDTH))
     known = _properties()
     for row, formula, line in zip(out, formulas, lines, strict=True):
         try:
-            parts = Composition(formula).fractional_composition.items()
-            numbers = np.array([element.Z for element, _ in parts])
-            weights = np.array([float(fraction) for _, fraction in parts])
-            if (
-                not len(numbers)
-                or not ((numbers > 0) & (numbers <= HEAVIEST)).all()
-                or not np.isclose(weights.sum(), 1)
-            ):
-                raise ValueError
-        except (AttributeError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+            numbers, weights = _elements(formula)
+        except ValueError as error:
             raise UserError(f"{dataset}: line {line}: expected a formula such as Fe2O3, found {formula!r}") from error
         np.add.at(row, numbers - 1, weights)
         row[HEAVIEST:] = _statistics(known[numbers], weights).ravel()
     return out
+
+
+def refuse(dataset: str) -> None:
+    """Raise UserError without pymatgen."""
+    if find_spec("pymatgen") is None:
+        raise UserError(f"{dataset}: features 'composition' need pymatgen-core: {install('materials')}")
+
+
+def is_formula(text: str) -> bool:
+    try:
+        _elements(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _elements(formula: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the atomic numbers (E,) and fractions (E,) of a formula's elements. Raises ValueError if it is none."""
+    from pymatgen.core import Composition
+
+    try:
+        parts = Composition(formula).fractional_composition.items()
+        numbers = np.array([element.Z for element, _ in parts])
+        weights = np.array([float(fraction) for _, fraction in parts])
+    except (AttributeError, KeyError, TypeError, ZeroDivisionError) as error:
+        raise ValueError from error
+    if not len(numbers) or not ((numbers > 0) & (numbers <= HEAVIEST)).all() or not np.isclose(weights.sum(), 1):
+        raise ValueError
+    return numbers, weights
 
 
 def reduced(formulas: Sequence[str]) -> list[str]:

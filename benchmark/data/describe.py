@@ -23,7 +23,18 @@ from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import GROUPED, NUMBER, RELATION, folded, is_missing, is_number, marks, related, spelled
+from benchmark.data.values import (
+    GROUPED,
+    NUMBER,
+    RELATION,
+    folded,
+    is_missing,
+    is_number,
+    marks,
+    related,
+    relations,
+    spelled,
+)
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
@@ -103,6 +114,8 @@ class Options:
     """What a user says of a table; what is empty is inferred. Raises UserError for a choice that there is not."""
 
     target: str
+    beside: Sequence[str] = ()
+    """Other targets, each of a dataset of its own, which are no features."""
     smiles: str = ""
     id_column: str = ""
     task: str = ""
@@ -125,6 +138,8 @@ class Options:
                 raise did_you_mean(name if name == "task" else f"--{name}", given, list(known))
         if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
             raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
+        if targets := {self.target, *self.beside} & {*self.one_hot}:
+            raise UserError(f"--one-hot {min(targets)}: a target is no feature")
 
     @property
     def columns(self) -> list[str]:
@@ -167,8 +182,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         roles = _of_rows(table, columns, given, meaning, notes, file.name)
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
-        if not given.log10:
-            notes += _doubts_of_numbers(target.numbers, given.target)
+    if len(target.numbers) and not given.log10:
+        notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
     notes += _mixed_units(table, columns, {given.target, smiles})
     sample = {"sample": int(given.sample) if given.sample.isdecimal() else SAMPLED}
     if given.sample == "all" or len(table) <= (sample["sample"] if given.sample else MANY_ROWS):
@@ -217,7 +232,8 @@ def _of_rows(
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
     chosen = {given.target, name, *given.one_hot}
-    unused = {*texts, *numbered} - chosen
+    texts = {column: why for column, why in texts.items() if column not in given.beside}
+    unused = {*texts, *numbered, *given.beside} - chosen
     ignored = [column for column in columns if column in unused]
     not_read = chosen | unused
     read = [column for column in columns if column not in not_read]
@@ -265,7 +281,7 @@ class _Target:
         self.where = f"{file}: column {target!r}"
         self.texts = _present(table[target])
         self.numbers = pd.Series(dtype=float)
-        """Those of a regression, without missing values and, if they are left out, bounds."""
+        """Those of a regression or a cut, without missing values and, if they are left out, bounds."""
 
     def fields(self, given: Options) -> dict[str, Any]:
         """Return the fields of the TOML that say what the column means. Raises UserError."""
@@ -287,9 +303,16 @@ class _Target:
         if not np.isfinite(numbers).all():
             return found | self._of_words(numbers, given)
         cut = given.positive.startswith(">= ")
-        relation = self._relation()
-        written = self.table[relation][self.texts.index] if relation else self.texts
+        relation = self._relation() if numbers.nunique() > 2 or given.task == "regression" else ""  # classes have none
+        written = relations(self.table, self.target, relation)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
+        if relation:
+            stated = self.table[relation][self.texts.index].map(lambda text: related(text)[0])
+            if len(wrong := self.texts[(stated != "") & (stated != marks)]):
+                raise UserError(
+                    f"{self.where}, line {self._line(wrong)}: {wrong.iloc[0]!r} is another bound than "
+                    f"{self.table[relation][wrong.index[0]]!r} in column {relation!r}: correct one of them"
+                )
         if approximate := int(written.str.match(r"\s*'?[~≈]").sum()):
             self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
         censored = int((marks != "").sum())
@@ -305,14 +328,16 @@ class _Target:
         if cut and given.log10 and given.positive != ">= median":
             power = given.positive.removeprefix(">= ")
             self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
+        values = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
         if cut:
+            self.numbers = values
             return found | {"task": "classification", "positive": given.positive}
         continuous = censored or (suffix and bare.nunique() > 2)
         may_be_classes = given.task != "regression" and (given.classes or given.task or not continuous)
         if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
             return found | of_classes
-        self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
-        if self.numbers.empty:
+        self.numbers = values
+        if values.empty:
             raise UserError(
                 f"{self.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
                 "cut them in two with --positive '>= 5'"
@@ -352,13 +377,19 @@ class _Target:
 
     def _relation(self) -> str:
         """Return the column of relations that belongs to the target; ``""`` if there is none."""
-        candidates = [name for name in self.columns if name != self.target and _is_relation(self.table[name])]
+        words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in self.columns}
+        ours = words.pop(self.target)
         place = self.columns.index(self.target)
-        words = {*re.findall(r"[a-z0-9]+", self.target.lower())}
+
+        def belongs(name: str) -> bool:
+            """Return whether a column's name does not hold that of another column, as IC50_rel that of IC50."""
+            others = (of for other, of in words.items() if of and other != name)
+            return bool(words[name] & ours) or not any(of <= words[name] for of in others)
 
         def distance(name: str) -> tuple[int, int]:
-            return -len(words & {*re.findall(r"[a-z0-9]+", name.lower())}), abs(self.columns.index(name) - place)
+            return -len(words[name] & ours), abs(self.columns.index(name) - place)
 
+        candidates = [name for name in words if _is_relation(self.table[name]) and belongs(name)]
         return min(candidates, key=distance, default="")
 
     def decimal(self, texts: pd.Series) -> str:
@@ -622,8 +653,8 @@ def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) ->
     return lines
 
 
-def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
-    """Return a line on a number that may mean a missing value, and on values that span orders of magnitude."""
+def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> list[str]:
+    """Return a line on a number that may mean a missing value, and, of a regression, on several orders of magnitude."""
     lines = []
     values = np.sort(numbers.unique())
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
@@ -639,7 +670,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
             lines.append(
                 f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1"
             )
-    if not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
+    if regression and not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
         lines.append(
             f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, as is "
             "usual for concentrations"

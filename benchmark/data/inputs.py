@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
+from benchmark.data.compositions import is_formula, refuse
 from benchmark.data.features import LARGEST, columns, featurise, fitted, transformed
+from benchmark.data.readers import LINE
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
-from benchmark.data.values import legible, refuse_other_mark, spelled
+from benchmark.data.values import is_missing, is_number, legible, refuse_other_mark, spelled
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.types import Inputs, Reads
@@ -62,12 +64,12 @@ class Featuriser:
     @property
     def reads_molecules(self) -> bool:
         """Tell whether a table needs the column of SMILES."""
-        return self.reads == "smiles" or any(name != "columns" for name in self.fields["features"])
+        return self.reads == "smiles" or any(name not in ("columns", "composition") for name in self.fields["features"])
 
     @property
     def texts(self) -> list[str]:
-        """Columns of categories that a table must have."""
-        return [name for name, *_ in self.fields["one_hot"]]
+        """Columns of formulas and of categories that a table must have."""
+        return _texts(DatasetSpec(**self.fields))
 
     def __call__(self, table: pd.DataFrame) -> tuple[Inputs, np.ndarray]:
         """Return the G rows that can be read, and for all rows (T,) why not, empty for the G.
@@ -83,6 +85,9 @@ class Featuriser:
         wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
         if missing := [name for name in wanted if name not in table.columns]:
             raise UserError(f"{file} has no column {missing[0]!r}: expected {', '.join(wanted)}")
+        twice = [name for name in wanted if name in table.attrs.get("repeated", ()) and f"{name}.1" not in wanted]
+        if twice:
+            raise UserError(f"{file}: several columns are called {twice[0]!r}: rename those that are not meant")
         refuse_other_mark(table, self.numbers, DatasetSpec(**self.fields), file)
 
     def read(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,8 +106,11 @@ class Featuriser:
                         texts[SMILES][i] = Chem.MolToSmiles(parent(molecule))
                         molecule = Chem.MolFromSmiles(texts[SMILES][i])
                     molecules[i] = molecule
+        words = tuple(word for word in self.fields["missing"] if not is_number(word))
         for name in self.numbers:
             given = table[name]
+            if given.dtype.kind not in "biuf":  # texts, of which some mean a missing number, as in the dataset's table
+                given = given.mask(is_missing(given.map(lambda value: value if isinstance(value, str) else "0"), words))
             if self.fields["decimal"] and name not in table.attrs.get("native", ()):
                 given = given.map(lambda text: spelled(text, self.fields["decimal"]) if isinstance(text, str) else text)
             values = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64)
@@ -110,12 +118,18 @@ class Featuriser:
             reasons[wrong] = [f"column {name!r}: expected a number, found {value!r}" for value in given[wrong]]
             texts[name] = [str(float(value)) for value in values]
         for name in self.texts:
-            texts[name] = [text if isinstance(text, str) else "" for text in table[name]]
+            texts[name] = [text.strip() if isinstance(text, str) else "" for text in table[name]]
+        spec = DatasetSpec(**self.fields)
+        if spec.formulas:
+            refuse(spec.name)
+            for i, text in enumerate(texts[spec.formulas]):
+                if not (reasons[i] or is_formula(text)):
+                    reasons[i] = f"column {spec.formulas!r}: expected a formula such as Fe2O3, found {text[:80]!r}"
         good = np.flatnonzero(reasons == "")
         if len(good) == 0:
             return np.empty((0, len(self.keep)), dtype=np.float32), np.empty(0, dtype=str), reasons
-        raw = pd.DataFrame(texts).iloc[good]
-        x, _ = featurise([m for i in good if (m := molecules[i])], raw, DatasetSpec(**self.fields))
+        raw = pd.DataFrame(texts | {LINE: range(1, len(table) + 1)}).iloc[good]
+        x, _ = featurise([m for i in good if (m := molecules[i])], raw, spec)
         return x, raw[SMILES].to_numpy(dtype=str) if SMILES in raw else np.full(len(raw), ""), reasons
 
     def scale(self, x: np.ndarray, smiles: np.ndarray, reasons: np.ndarray) -> tuple[Inputs, np.ndarray]:
@@ -138,12 +152,16 @@ def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
     """Return the table that gives a featuriser the used rows of its own dataset, in their order."""
     used = rows.table["used"].to_numpy()
     table = {SMILES: rows.used["smiles"].tolist()} if spec.smiles else {}
-    if "columns" in spec.features or spec.one_hot:
+    if "columns" in spec.features or _texts(spec):
         raw = legible(raw_table(spec), spec)[used]
         if "columns" in spec.features:
             table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))
-        table |= {name: raw[name].tolist() for name, *_ in spec.one_hot}
+        table |= {name: raw[name].tolist() for name in _texts(spec)}
     return pd.DataFrame(table)
+
+
+def _texts(spec: DatasetSpec) -> list[str]:
+    return [*filter(None, [spec.formulas]), *(name for name, *_ in spec.one_hot)]
 
 
 def _parsed(text: str) -> tuple[Chem.Mol | None, str]:

@@ -79,14 +79,19 @@ def part_of(text: str) -> str | None:
     return next((part for part, words in GIVEN.items() if re.match(words, text.strip(), re.IGNORECASE)), None)
 
 
-def given_split(parts: Sequence[str]) -> Split:
-    """Return the split of a column with words for its parts. Raises UserError for an unknown one."""
+def _row(lines: Sequence[int], i: int) -> str:
+    return f"line {lines[i]}" if len(lines) else f"used row {i + 1}"
+
+
+def given_split(parts: Sequence[str], lines: Sequence[int] = ()) -> Split:
+    """Return the split of a column with words for its parts. Raises UserError for an unknown one, with its line."""
     meant = [part_of(text) for text in parts]
-    for i, part in enumerate(meant, 1):
+    for i, part in enumerate(meant):
         if part is None:
+            hint = "for numbers of folds, use --split fold:COLUMN"
             raise UserError(
-                f"split 'given': expected train, test (or id), ood or validation, found {parts[i - 1]!r} in used row "
-                f"{i}; for numbers of folds, use --split fold:COLUMN"
+                f"split 'given': expected train, test (or id), ood or validation, found {parts[i]!r} in "
+                f"{_row(lines, i)}; {hint if parts[i] else 'validation leaves a row out'}"
             )
     rows = {
         name: np.array([i for i, part in enumerate(meant) if part == name], dtype=np.int64)
@@ -95,7 +100,7 @@ def given_split(parts: Sequence[str]) -> Split:
     return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
 
 
-def fold_split(parts: Sequence[str], fold: int | None) -> Split:
+def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int] = ()) -> Split:
     """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError.
 
     A number may follow a word, as in ``fold 3``; the ``-`` of ``fold-3`` is a hyphen.
@@ -105,7 +110,7 @@ def fold_split(parts: Sequence[str], fold: int | None) -> Split:
     wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
         raise UserError(
-            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in used row {wrong[0] + 1}"
+            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in {_row(lines, wrong[0])}"
         )
     test = (numbers == (numbers.max() if fold is None else fold)).to_numpy()
     return Split(np.flatnonzero(~test).astype(np.int64), {"id": np.flatnonzero(test).astype(np.int64)})
@@ -122,12 +127,12 @@ def group_split(groups: Sequence[str], seed: int) -> Split:
     return Split(rows[train], {"id": rows[test]})
 
 
-def ood_split(parts: Sequence[str], seed: int) -> Split:
+def ood_split(parts: Sequence[str], seed: int, lines: Sequence[int] = ()) -> Split:
     """Return a split with a given OOD test: the rows marked ``test`` or ``ood``; the others are split at random, 4:1.
 
     Raises UserError for a text that ``part_of`` does not know.
     """
-    given = given_split(parts)
+    given = given_split(parts, lines)
     inside = random_split(len(given.train), seed)
     tests = np.concatenate([given.tests["id"], given.tests.get("ood", np.arange(0))])
     return Split(given.train[inside.train], {"id": given.train[inside.tests["id"]], "ood": np.sort(tests)})
@@ -273,11 +278,11 @@ def make_split(
     except ValueError:
         share = -1.0
     if kind == "given" and text:
-        split = given_split(parts)
+        split = given_split(parts, lines)
     elif kind == "fold" and text:
-        split = fold_split(parts, int(fold[1]) if (fold := re.search(r":(-?\d+)$", text)) else None)
+        split = fold_split(parts, int(fold[1]) if (fold := re.search(r":(-?\d+)$", text)) else None, lines)
     elif kind == "ood" and text:
-        split = ood_split(parts, seed)
+        split = ood_split(parts, seed, lines)
     elif kind == "group" and text:
         split = group_split(parts, seed)
     elif kind == "time" and text:

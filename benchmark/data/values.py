@@ -170,7 +170,7 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     """
     if spec.bounds != "exclude":
         return np.zeros(len(raw), dtype=bool)
-    marks = raw[spec.relation or spec.target].map(lambda text: related(text)[0])
+    marks = relations(raw, spec.target, spec.relation).map(lambda text: related(text)[0])
     bound = marks.isin(["<", ">"])
     if spec.cut and spec.cut != "median":
         value = pd.to_numeric(numbers[spec.target], errors="coerce")
@@ -182,6 +182,13 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     return bound.to_numpy(dtype=bool)
 
 
+def relations(raw: pd.DataFrame, target: str, column: str) -> pd.Series:
+    """Return texts (N,) that say which targets are bounds: those with a mark of their own, others in ``column``."""
+    return (
+        raw[column].where(raw[target].map(lambda text: related(text)[0]) == "", raw[target]) if column else raw[target]
+    )
+
+
 def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Series:
     """Return targets (N,) in which <5 is a number below 5, where 5 is the cut: the number 5 is in class 1."""
     if spec.bounds != "exclude" or spec.cut in ("", "median"):
@@ -191,7 +198,7 @@ def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Serie
 
 
 def _strictly_less(raw: pd.DataFrame, spec: DatasetSpec) -> pd.Series:
-    texts = raw[spec.relation or spec.target]
+    texts = relations(raw, spec.target, spec.relation)
     less = texts.map(lambda text: related(text)[0]) == "<"
     return less & ~texts.str.contains(r"[=≤]|\bl[te]?e\b|equal", case=False)
 

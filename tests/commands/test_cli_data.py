@@ -13,7 +13,7 @@ from mlflow.tracking import MlflowClient
 from rdkit.Chem import CanonSmiles
 
 from benchmark.data import downloads
-from benchmark.data.rows import load_rows
+from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
 from tests.conftest import call
@@ -134,6 +134,33 @@ def test_a_split_by_time_says_which_dates_are_for_training_and_test(tmp_path, ca
     assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
     said = "by 'day', training rows are of 2024-01-01 to 2024-08-01, and test rows of 2024-08-02 to 2024-09-04"
     assert said in capsys.readouterr().out
+
+
+def test_a_split_by_groups_says_how_many_there_are_and_which_may_not_be_meant(tmp_path, capsys):
+    rows = [f"{smiles},{i % 2},{('A', 'a', 'B', '', 'n/a', 'C')[i // 2 % 6]}" for i, smiles in enumerate(GOOD)]
+    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,series", *rows]))
+    words = ("--target", "y", "--split", "group:series", "--to", str(tmp_path))
+    assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
+    said = capsys.readouterr().out
+    assert (
+        "  by 'series', groups of training rows: 4, of test rows: 2; 6 rows with '' are taken for one group; " in said
+    )
+    assert (
+        "6 rows with 'n/a' are taken for one group; groups that differ from another only in capitals or blanks: 1"
+        in said
+    )
+
+
+def test_of_several_targets_none_is_a_feature_of_another(tmp_path, capsys):
+    rows = [f"S-{i},{i % 7},{i % 2},{i % 3 + 0.5},{'ab'[i % 2]}" for i in range(36)]
+    (tmp_path / "assays.csv").write_text("\n".join(["name,size,stable,gap,kind", *rows]))
+    words = ("new-dataset", str(tmp_path / "assays.csv"), "--target", "stable,gap,kind", "--to", str(tmp_path))
+    assert call(*words) == 0
+    assert "features: size\n" in capsys.readouterr().out
+    for target in ("stable", "gap", "kind"):
+        assert feature_columns(load_spec(str(tmp_path / f"assays_{target}.toml"))) == ["size"]
+    assert call(*words, "--one-hot", "kind") == 2
+    assert "--one-hot kind: a target is no feature" in capsys.readouterr().err
 
 
 def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):

@@ -13,7 +13,7 @@ from benchmark.data import author, downloads
 from benchmark.data.author import Changed, next_version, write_dataset
 from benchmark.data.describe import describe_file
 from benchmark.data.problem import load_problem
-from benchmark.data.rows import load_rows
+from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
@@ -221,6 +221,22 @@ def test_a_new_version_keeps_the_places_of_categories_and_adds_new_ones_at_the_e
     assert load_spec(str(path)).one_hot == (("series", "M", "N", "A"),)
 
 
+def test_a_new_version_has_the_features_of_the_one_before(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    materials().to_csv(file, index=False)
+    write_dataset(file, "", None, describe_file(file, target="stable", one_hot=["metal"]))
+    materials(year=2026.5, note="x").to_csv(file, index=False)
+    path, _, changed = next_version(file, "")
+    assert changed == Changed(added=0, removed=0, changed=0, kept=30, ignored=("year", "note"))
+    assert feature_columns(load_spec(str(path))) == ["pore", "density"]
+    for lost in ("density", "metal"):
+        materials().drop(columns=lost).to_csv(file, index=False)
+        with pytest.raises(UserError, match=f"^assay.csv: has no column '{lost}', which is a feature of assay_v2: add"):
+            next_version(file, "")
+    materials(density=range(30)).to_csv(file, index=False)  # without the columns that were ignored
+    assert feature_columns(load_spec(str(next_version(file, "")[0]))) == ["pore", "density"]
+
+
 def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_path, registry):
     file = tmp_path / "assay.csv"
     whole = table(["0", "1"])
@@ -255,6 +271,7 @@ def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_pat
         (["Active", "inactive"], ["active", "Inactive "], {}, 0),
         (["Active", "inactive"], ["active", "active", "inactive", "inactive"], {}, 18),
         (["4", "6", "7"], ["4.0", "6.5", "7"], {"positive": ">= 5"}, 0),
+        (["4", "6", "7"], ["4", "6", "7", "7", "8", "9"], {"positive": ">= median"}, 12),  # from 6 on, then from 7 on
     ],
 )
 def test_a_target_that_is_written_otherwise_has_not_changed(tmp_path, registry, before, after, given, changed):
@@ -272,7 +289,7 @@ def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_
     with pytest.raises(UserError, match=r"assay\.csv is the table of assay: nothing has changed"):
         next_version(file, "")
     table(["0"]).to_csv(file, index=False)
-    with pytest.raises(UserError, match="one class"):
+    with pytest.raises(UserError, match=r"one class.*; --update takes the fields of .*assay\.toml: if the table"):
         next_version(file, "")
     kept = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file() and path.suffix != ".toml"}
     assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}

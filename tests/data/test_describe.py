@@ -164,6 +164,9 @@ def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
     assert f"--ignore-value {value}" in notes
     assert described(tmp_path, texts, ignore_value=[value])[1] == ""
     assert len(load_rows(dataset(tmp_path / "assay.csv", ignore_value=[value])).used) == 27
+    for cut in (">= 5.5", ">= median"):
+        assert f"{value} stands in 9 rows" in described(tmp_path, texts, positive=cut)[1]
+    assert described(tmp_path, ["1.5", "20000", "3"], positive=">= 2")[1] == ""
 
 
 # Numbers
@@ -460,6 +463,22 @@ def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, nam
     assert len(load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used) == 36
 
 
+@pytest.mark.parametrize("stated", ["=", "", ">", "<"])
+def test_a_bound_in_the_target_beside_a_column_of_relations_is_one_unless_they_contradict(tmp_path, stated):
+    texts, relations = ["1.5", "> 10", "2.5", "7.25"], ["=", stated, "<", "="]
+    if stated == "<":
+        with pytest.raises(
+            UserError, match=r"line 3: '> 10' is another bound than '<' in column 'rel': correct one of"
+        ):
+            described(tmp_path, texts, {"rel": relations})
+        return
+    _, notes = described(tmp_path, texts, {"rel": relations})
+    assert "18 of 36 values are bounds" in notes
+    assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {1.5, 7.25}
+    assert {*labelled(dataset(tmp_path / "assay.csv", positive=">= 5")).values()} == {0, 1}
+    assert load_rows(dataset(tmp_path / "assay.csv", positive=">= 5")).table["bound"].sum() == 0
+
+
 def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_path):
     texts = ["1.5", ">10", "2.5", "<0.5", ">2", "=4"]
     spec = dataset(csv(tmp_path, texts))
@@ -498,6 +517,16 @@ def test_each_target_takes_the_relations_beside_it(tmp_path):
     csv(tmp_path, ["0", "1"], **columns)
     for target, relation in (("IC50", "IC50_rel"), ("Ki", "Ki_rel")):
         assert describe_file(tmp_path / "assay.csv", target=target)["relation"] == relation
+    csv(tmp_path, ["0", "1", "2.5"], **{name: columns[name] for name in ("IC50_rel", "IC50")}, active=["1", "0"])
+    assert "relation" not in describe_file(tmp_path / "assay.csv", target="y"), "the relations are those of IC50"
+
+
+@pytest.mark.parametrize("given", [{}, {"task": "classification"}, {"positive": "0"}])
+@pytest.mark.parametrize("name", ["Standard Relation", "qualifier"])
+def test_two_classes_beside_relations_of_other_numbers_are_classes(tmp_path, name, given):
+    fields, notes = described(tmp_path, ["0", "1"], {name: ["=", ">", "="], "value": ["1.5", "10", "2.5"]}, **given)
+    assert (fields["task"], fields.get("relation"), notes) == ("classification", None, "")
+    assert len(load_rows(dataset(tmp_path / "assay.csv", **given)).used) == 36
 
 
 # Molecules

@@ -84,6 +84,22 @@ def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature
             featuriser(pd.DataFrame({there: ["CCO"]}))
 
 
+@pytest.mark.parametrize("features", [("composition",), ("composition", "columns")])
+def test_formulas_are_read_from_the_column_of_names_and_another_text_has_a_reason(tmp_path, features):
+    pytest.importorskip("pymatgen.core")
+    formulas = [f"Fe{i}O{j}" for i in range(1, 7) for j in range(1, 6)]
+    pd.DataFrame({"formula": formulas, "t": [2, 1] * 15, "y": [0, 1] * 15}).to_csv(tmp_path / "t.csv", index=False)
+    spec = dataset(tmp_path / "t.csv", id_column="formula").model_copy(update={"features": features})
+    featuriser, rows, _ = made(spec)
+    assert [*inputs_of(spec, rows)] == [*featuriser.numbers, "formula"]
+    np.testing.assert_array_equal(featuriser.read(inputs_of(spec, rows))[0], rows.x)
+    read, reasons = featuriser(pd.DataFrame({"formula": [" Fe2O3", "water", None], "t": 1}))
+    assert len(read) == 1
+    assert reasons[1:].tolist() == [
+        f"column 'formula': expected a formula such as Fe2O3, found {x!r}" for x in ("water", "")
+    ]
+
+
 def test_a_learner_that_reads_smiles_gets_those_of_the_rows_that_can_be_read():
     spec = load_spec("b3db_measured@backbone=gin")
     featuriser, rows, _ = made(spec)
@@ -144,6 +160,20 @@ def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_number
     np.testing.assert_allclose(read.x[0], whole.x[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_text_that_means_a_missing_number_in_the_dataset_means_one_in_a_new_table(tmp_path, kind):
+    texts = ["1.5", "", "NA", " nan ", "n.d.", "-999"]
+    table = pd.DataFrame({"sample": [f"S-{i}" for i in range(36)], "a": texts * 6, "b": [2, 1] * 18, "y": [0, 1] * 18})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    spec = dataset(tmp_path / "t.csv", id_column="sample")
+    featuriser, rows, _ = made(spec.model_copy(update={"missing": ("n.d.", "-999"), "ignore": ()}))
+    path = tmp_path / f"new.{kind}"
+    path.write_bytes(workbook(t=[[*table], *table.to_numpy().tolist()])) if kind == "xlsx" else table.to_csv(path)
+    x, _, reasons = featuriser.read(readers.read(path.read_bytes(), path.name))
+    assert (reasons == "").all()
+    np.testing.assert_array_equal(x, rows.x)
+
+
 def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
     featuriser, rows, split = made(load_spec("mof_thermal"))
     table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:2]].reset_index(drop=True)
@@ -184,6 +214,12 @@ def test_numbers_are_read_as_the_new_table_has_them_where_the_dataset_has_decima
 def test_a_text_with_a_decimal_point_is_refused_where_the_dataset_has_decimal_commas(of_commas, a, b):
     with pytest.raises(UserError, match=r"^the table: column '[ab]', line 1: .* but the numbers of mine have decimal"):
         of_commas[0](pd.DataFrame({"a": [a], "b": [b]}))
+
+
+def test_of_two_columns_with_the_name_of_a_feature_none_is_taken(of_commas, tmp_path):
+    (tmp_path / "new.csv").write_text("a;b;a\n1,5;2,5;7,5\n")
+    with pytest.raises(UserError, match=r"^new.csv: several columns are called 'a': rename those that are not meant"):
+        of_commas[0].check(readers.read((tmp_path / "new.csv").read_bytes(), "new.csv"), "new.csv")
 
 
 def test_images_have_no_table():

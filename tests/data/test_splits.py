@@ -96,6 +96,19 @@ def test_a_word_that_names_no_part_of_a_given_split_is_an_error():
         make_split("given:Partition", 99, ["", ""], ["train", "later"])
 
 
+@pytest.mark.parametrize(
+    ("split", "texts", "message"),
+    [
+        ("given:f", ["train", ""], "found '' in line 7; validation leaves a row out"),
+        ("ood:f", ["train", "x"], "found 'x' in line 7; for numbers"),
+        ("fold:f", ["1", ""], "found '' in line 7$"),
+    ],
+)
+def test_a_text_that_says_nothing_of_a_split_is_named_by_its_line(split, texts, message):
+    with pytest.raises(UserError, match=message):
+        make_split(split, 99, ["", ""], texts, [2, 7])
+
+
 @pytest.mark.parametrize(("name", "test"), [("fold:f", [2, 5]), ("fold:f:0", [0, 3]), ("fold:f:1", [1, 4])])
 def test_one_fold_is_the_test_set_by_default_the_last(name, test):
     split = make_split(name, 99, [""] * 6, ["0", "fold1", "2.0"] * 2)

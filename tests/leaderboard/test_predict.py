@@ -1,5 +1,6 @@
 """Predictions for new molecules: the recorded retrainings answer again, and each row says how sure its answer is."""
 
+import io
 import re
 from pathlib import Path
 
@@ -138,6 +139,34 @@ def test_of_columns_with_one_name_none_is_taken(tmp_path: Path) -> None:
     new.write_text("SMILES,SMILES\nCCO,CCN\n")
     with pytest.raises(UserError, match="several columns are called 'SMILES': rename"):
         predict.inputs(predict.load_spec("brain"), new)
+
+
+def test_texts_that_are_no_category_of_the_dataset_are_named(tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES,salt\n" + "".join(f"CCO,{salt}\n" for salt in ("HCl", " hcl", "none", "n/a", "", "HCl")))
+    spec = predict.load_spec("brain").model_copy(update={"one_hot": (("salt", "HCl", "free"),)})
+    (said,) = predict.inputs(spec, new).attrs["notes"]
+    assert said.startswith("column 'salt': 2 rows have texts that are no category of brain, 'hcl', 'none': they are")
+
+
+@pytest.mark.parametrize(("task", "said"), [("regression", ["of 'logbb'"]), ("classification", [])])
+def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str], tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES\nCCO\n")
+    spec = predict.load_spec("logbb").model_copy(update={"log10": True, "task": task})
+    notes = predict.inputs(spec, new).attrs["notes"]
+    assert [note.removeprefix("prediction and spread are decimal logarithms ") for note in notes] == said
+
+
+@pytest.mark.parametrize("name", ["line", "reason", "prediction"])
+def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: str, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text(f"pore,{name}\n1,A-1\n")
+    spec = predict.load_spec("brain").model_copy(update={"id": name, "smiles": ""})
+    none = np.empty((0, 2))
+    answers = predict.Answers(none, none[None], np.array(["no number"], dtype=object))
+    (row,) = pd.read_csv(io.StringIO(predict.to_csv(spec, predict.inputs(spec, new), answers))).to_dict("records")
+    assert (row["line"], row["reason"], row[f"{name}.1"]) == (2, "no number", "A-1")
 
 
 @pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])

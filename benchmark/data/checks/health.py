@@ -20,6 +20,7 @@ from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, load_rows, parent
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
+from benchmark.data.values import meant
 
 NEAR = 0.95
 """Lowest Tanimoto similarity (Morgan, 2048 bits, radius 2) of near-duplicates."""
@@ -160,7 +161,7 @@ def examine(
     split = split_rows(spec, rows, canonical_seed)
     shared, unread = _overlaps(spec, through) if overlaps else (None, [])
     y = labels(spec, rows.used)
-    repeats = tuple(_repeats(rows))
+    repeats = tuple(_repeats(spec, rows))
     conflicting = sum(len(repeat.lines) for repeat in repeats if repeat.conflict)
     return Health(
         dataset=spec.name,
@@ -214,16 +215,17 @@ def _identity(rows: Rows, molecules: bool) -> list[str]:
     return rows.used["canonical"].tolist() if molecules else [digest(row) for row in rows.x]
 
 
-def _repeats(rows: Rows) -> Iterable[Repeat]:
+def _repeats(spec: DatasetSpec, rows: Rows) -> Iterable[Repeat]:
     molecules = bool((rows.used["smiles"] != "").any())
     used = rows.table[rows.table["used"] | rows.table["not_sampled"]] if molecules else rows.used
-    used = used.assign(key=used["canonical"] if molecules else _identity(rows, molecules))
+    learned = meant(used["target"], spec)
+    if spec.cut == "median":
+        learned = learned >= meant(rows.used["target"], spec).astype(float).median()
+    used = used.assign(key=used["canonical"] if molecules else _identity(rows, molecules), learned=learned)
     for key, group in used[used["key"].duplicated(keep=False)].groupby("key", sort=False):
-        targets = tuple(group["target"])
-        numbers = pd.to_numeric(group["target"], errors="coerce")
-        different = numbers.nunique() if numbers.notna().all() else len({text.casefold() for text in targets})
         what = str(key) if molecules else ", ".join(group["id"])
-        yield Repeat(what, tuple(map(int, group["line"])), targets, bool(different > 1))
+        lines, targets = tuple(map(int, group["line"])), tuple(group["target"])
+        yield Repeat(what, lines, targets, group["learned"].nunique() > 1)
 
 
 def _alike(spec: DatasetSpec, rows: Rows, y: np.ndarray) -> Alike:
