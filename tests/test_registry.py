@@ -483,3 +483,34 @@ def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
 def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(base, fit, message):
     with pytest.raises(TypeError, match=rf"^method 'plain': {message}$"):
         method("plain", title="Plain")(type("Plain", (base,), {"fit": fit}))
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize(
+    ("about", "attributes", "message"),
+    [
+        ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
+        ({"title": "Plain {}"}, {}, "its title names '', which"),
+        ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
+        ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),
+        ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),
+        ({}, {"quick": {"dept": 3}}, "its quick names 'dept', which"),
+        ({}, {"swept": "dept"}, "its swept names 'dept', which"),
+        ({"tasks": ("classify",)}, {}, r"tasks = \('classify',\): expected a list of classification and regression"),
+        ({"tasks": "regression"}, {}, "tasks = regression: expected a list of"),
+        ({"tasks": ()}, {}, r"tasks = \(\): expected a list of"),
+        ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),
+    ],
+)
+def test_a_name_that_an_author_mistypes_is_refused_as_the_method_is_registered(about, attributes, message):
+    given = {"__annotations__": {"depth": int}, "depth": 1, "fit": lambda self, sample: None, **attributes}
+    with pytest.raises(ValueError, match=rf"^method 'plain': {message}"):
+        learner("plain", **{"title": "Plain", **about})(type("Plain", (Learner,), given))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_hyperparameter_may_be_called_kind():
+    learner("plain", title="Plain")(
+        type("Plain", (Learner,), {"__annotations__": {"kind": str}, "kind": "a", "fit": lambda self, sample: None})
+    )
+    assert code_of(make_method("plain", "classification")).startswith("plain@")
