@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import learners
+from benchmark.commands.methods import new_method
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
 from benchmark.pipeline import Learner, Pipeline, Remedied, Remedy, learner, method, registered
@@ -41,6 +42,20 @@ def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path)
     (tmp_path / "methods" / "mine.py").touch()
     found = subprocess.check_output([sys.executable, "-c", "import methods; print(methods.__file__)"], cwd=tmp_path)
     assert Path(found.decode().strip()) == CHECKOUT / "methods" / "__init__.py"
+
+
+@pytest.mark.parametrize("name", ["svm", "twin"])
+def test_a_method_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=f"^the suite has a method '{name}': choose another name"):
+        new_method(name)
+    path = tmp_path / "methods" / f"{name}.py"
+    path.parent.mkdir()
+    path.write_text("import numpy")  # a module of one's own, which registers nothing
+    assert find(name)[0].name == name
+    path.write_text("from benchmark.pipeline import Remedy")
+    with pytest.raises(UserError, match=rf"{name}\.py: the suite has a method '{name}': rename your file"):
+        find(name)
 
 
 def test_every_file_of_remedies_or_learners_is_one_of_that_name_but_the_family_of_scikit_learn():
