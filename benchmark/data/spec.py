@@ -404,8 +404,8 @@ def expand(names: str) -> list[str]:
 
     All may have settings: ``headline@epochs=10`` is a variant of each headline dataset.
     """
-    path, _ = _parts(names)
-    if path.endswith(".toml") and os.path.isfile(path):  # its folder may contain a comma
+    path, after = _parts(names)
+    if path.endswith(".toml") and "," not in after and os.path.isfile(path):  # its folder may contain a comma
         return [load_spec(names).spelled]
     specs = [as_written(name) for name in dataset_names()]
     chosen: dict[str, None] = {}

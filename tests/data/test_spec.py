@@ -105,6 +105,7 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     mine = written(tmp_path, BACE)
     assert len(extra) > 1
     assert expand(f"bace, extra,{extra[0]},{mine},bace") == ["bace", *extra, mine]
+    assert expand(f"{mine}@epochs=5,bace") == [f"{mine}@epochs=5", "bace"]
 
 
 def test_an_endpoint_has_the_fields_of_its_collection_and_its_own(tmp_path, monkeypatch):
