@@ -228,7 +228,7 @@ def _refuse_names(made: type[Any], name: str, about: Mapping[str, Any]) -> None:
     if not about["tasks"] or not set(about["tasks"]) <= set(TASKS):
         raise ValueError(f"method {name!r}: tasks = {about['tasks']}: expected a list of {' and '.join(TASKS)}")
     known = [field.name for field in fields(made)]
-    if hidden := [field for field in known if hasattr(Learner, field) or hasattr(Remedy, field)]:
+    if hidden := [field for field in known if hasattr(Remedy if issubclass(made, Remedy) else Learner, field)]:
         raise ValueError(f"method {name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
     named = {"title": [text for _, text, *_ in Formatter().parse(about["title"]) if text is not None]}
     named["regression"] = [*about.get("regression", ())]
