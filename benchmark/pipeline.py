@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from inspect import signature
+from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -172,8 +173,8 @@ def method(
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
     that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
     is raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
-    file. Raises ValueError if the file has another name, or another file registered this one, and TypeError for another
-    kind of class.
+    file. Raises ValueError if the file has another name, or another file registered this one, or names are wrong, and
+    TypeError for another kind of class.
     """
 
     def described(cls: T) -> T:
@@ -183,7 +184,12 @@ def method(
         stem = cls.__module__.rpartition(".")[2]
         if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
-        about = {"title": title, "regression": regression or {}, "tasks": tuple(tasks), "revision": revision}
+        about = {
+            "title": title,
+            "regression": regression or {},
+            "tasks": tasks if isinstance(tasks, str) else tuple(tasks),
+            "revision": revision,
+        }
         registered[name] = made = describe(cls, name, **about)
         return made
 
@@ -194,7 +200,7 @@ learner = method
 
 
 def describe(cls: T, name: str, **about: Any) -> T:
-    """Name and describe a class as ``method`` does, without registering it. Raises TypeError."""
+    """Name and describe a class as ``method`` does, without registering it. Raises TypeError and ValueError."""
     if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):
         raise TypeError(
             f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
@@ -210,10 +216,28 @@ def describe(cls: T, name: str, **about: Any) -> T:
     except TypeError:
         raise TypeError(f"method {name!r}: {cls.__name__} defines fit{taken}: expected {expected}") from None
     made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False)(cls)
+    _refuse_names(made, name, about)
     place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
     return cast("T", made)
+
+
+def _refuse_names(made: type[Any], name: str, about: Mapping[str, Any]) -> None:
+    """Raise ValueError for unknown tasks, and for hyperparameters that are named but unknown, or hide an attribute."""
+    if not about["tasks"] or not set(about["tasks"]) <= set(TASKS):
+        raise ValueError(f"method {name!r}: tasks = {about['tasks']}: expected a list of {' and '.join(TASKS)}")
+    known = [field.name for field in fields(made)]
+    if hidden := [field for field in known if hasattr(Remedy if issubclass(made, Remedy) else Learner, field)]:
+        raise ValueError(f"method {name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
+    named = {"title": [text for _, text, *_ in Formatter().parse(about["title"]) if text is not None]}
+    named["regression"] = [*about.get("regression", ())]
+    for grid in ("grid", "regression_grid"):
+        named[grid] = [key for setting in getattr(made, grid) for key in setting]
+    named |= {"quick": [*getattr(made, "quick", ())], "swept": [*filter(None, [getattr(made, "swept", "")])]}
+    for where, keys in named.items():
+        if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
+            raise ValueError(f"method {name!r}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
 
 
 class Reading(NamedTuple):

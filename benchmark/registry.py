@@ -69,6 +69,12 @@ def _imported(name: str) -> None:
         _load(own_files()[name])
 
 
+def hides(path: Path) -> bool:
+    """Return whether a file of the user's is called like one of the suite, which is taken in its place."""
+    remedy = CHECKOUT / "methods" / path.name
+    return path.stem in learners.names() or (remedy.is_file() and path.parent.resolve() != remedy.parent)
+
+
 def find(text: str) -> tuple[type[Part], list[str]]:
     """Return the remedy or learner that ``text`` names, and the settings after the name. Raises UserError."""
     name, *settings = text.split(":")
@@ -76,6 +82,9 @@ def find(text: str) -> tuple[type[Part], list[str]]:
         from benchmark.learners.sklearn import wrap
 
         return wrap(settings[0] if settings else ""), settings[1:]
+    own = own_methods() / f"{name}.py"
+    if hides(own) and own.is_file() and b"benchmark.pipeline" in own.read_bytes():
+        raise UserError(f"{own}: the suite has a method {name!r}: rename your file")
     if name not in registered and name in _modules():
         with suppress(Exception, SystemExit):  # reported by ``discover``
             _imported(name)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import learners
+from benchmark.commands.methods import new_method
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
 from benchmark.pipeline import Learner, Pipeline, Remedied, Remedy, learner, method, registered
@@ -41,6 +42,20 @@ def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path)
     (tmp_path / "methods" / "mine.py").touch()
     found = subprocess.check_output([sys.executable, "-c", "import methods; print(methods.__file__)"], cwd=tmp_path)
     assert Path(found.decode().strip()) == CHECKOUT / "methods" / "__init__.py"
+
+
+@pytest.mark.parametrize("name", ["svm", "twin"])
+def test_a_method_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=f"^the suite has a method '{name}': choose another name"):
+        new_method(name)
+    path = tmp_path / "methods" / f"{name}.py"
+    path.parent.mkdir()
+    path.write_text("import numpy")  # a module of one's own, which registers nothing
+    assert find(name)[0].name == name
+    path.write_text("from benchmark.pipeline import Remedy")
+    with pytest.raises(UserError, match=rf"{name}\.py: the suite has a method '{name}': rename your file"):
+        find(name)
 
 
 def test_every_file_of_remedies_or_learners_is_one_of_that_name_but_the_family_of_scikit_learn():
@@ -483,3 +498,34 @@ def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
 def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(base, fit, message):
     with pytest.raises(TypeError, match=rf"^method 'plain': {message}$"):
         method("plain", title="Plain")(type("Plain", (base,), {"fit": fit}))
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize(
+    ("about", "attributes", "message"),
+    [
+        ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
+        ({"title": "Plain {}"}, {}, "its title names '', which"),
+        ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
+        ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),
+        ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),
+        ({}, {"quick": {"dept": 3}}, "its quick names 'dept', which"),
+        ({}, {"swept": "dept"}, "its swept names 'dept', which"),
+        ({"tasks": ("classify",)}, {}, r"tasks = \('classify',\): expected a list of classification and regression"),
+        ({"tasks": "regression"}, {}, "tasks = regression: expected a list of"),
+        ({"tasks": ()}, {}, r"tasks = \(\): expected a list of"),
+        ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),
+    ],
+)
+def test_a_name_that_an_author_mistypes_is_refused_as_the_method_is_registered(about, attributes, message):
+    given = {"__annotations__": {"depth": int}, "depth": 1, "fit": lambda self, sample: None, **attributes}
+    with pytest.raises(ValueError, match=rf"^method 'plain': {message}"):
+        learner("plain", **{"title": "Plain", **about})(type("Plain", (Learner,), given))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_hyperparameter_may_be_called_kind():
+    learner("plain", title="Plain")(
+        type("Plain", (Learner,), {"__annotations__": {"kind": str}, "kind": "a", "fit": lambda self, sample: None})
+    )
+    assert code_of(make_method("plain", "classification")).startswith("plain@")

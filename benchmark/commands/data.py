@@ -41,6 +41,8 @@ def list_(
     The list says which datasets are on this machine, and how to get the others.
     """
     if as_markdown:
+        if datasets or every:
+            raise UserError("--markdown prints the table of the suite's datasets: name none, and leave out --all")
         print(markdown())
         return
     style: dict[str, Any] = {"box": None, "title_justify": "left", "padding": (0, 1, 0, 0)}

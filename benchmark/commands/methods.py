@@ -50,6 +50,10 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
         raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
     text = (resources("methods") / "_template.py").read_text(encoding="utf-8")
     path = own_methods() / f"{name}.py"
+    from benchmark.registry import hides  # it imports more than other commands need
+
+    if hides(path):
+        raise UserError(f"the suite has a method {name!r}: choose another name")
     path.parent.mkdir(parents=True, exist_ok=True)
     title = name.replace("_", " ").capitalize()
     text = text.replace("NAME", name).replace("TITLE", title).replace("Template", title.title().replace(" ", ""))

@@ -166,7 +166,12 @@ SPELLED = {
 
 def refuse_features(text: str) -> None:
     """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown, or lack their package."""
-    for name in filter(None, text.split("+")):
+    names = [name for name in text.split("+") if name]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"features {name!r} are named twice: name each once")
+        if ":" in name:
+            raise UserError(f"features {name!r}: here, dots stand for the colons: {name.replace(':', '.')}")
         kind, *numbers = name.split(".")
         if kind not in FEATURES:
             raise did_you_mean("features", kind, [*FEATURES])
@@ -231,9 +236,13 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     """
     blocks: list[np.ndarray] = []
     for name in spec.features:
+        if spec.features.count(name) > 1:
+            raise UserError(f"{spec.name}: features {name!r} are named twice: name each once")
         kind, *numbers = name.split(":")
+        if kind == "pixels":
+            raise UserError(f"{spec.name}: features {name!r} need images, which a table has not: name others")
         if kind not in ("columns", "composition", "smiles", *FEATURES):
-            raise did_you_mean("features", kind, [*FEATURES, "columns", "composition", "pixels", "smiles"])
+            raise did_you_mean("features", kind, [*FEATURES, "columns", "composition", "smiles"])
         if kind == "columns":
             blocks.append(columns(table, spec))
             continue

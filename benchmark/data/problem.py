@@ -83,6 +83,8 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
     elif names := spec.classes or ((spec.negative, spec.positive) if spec.negative and spec.positive else ()):
         target = plain(target).map(folded)
         known = plain(pd.Series(names, dtype=str)).map(folded).tolist()
+        if len({*known}) < len(known):
+            raise UserError(f"{column}: two of the classes {', '.join(names)} mean the same: remove one from the TOML")
         refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(names)}")
         if lacking := [name for name, text in zip(names, known, strict=True) if not (target == text).any()]:
             raise UserError(

@@ -131,7 +131,8 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
     known = dict.fromkeys(name for name in raw.columns if name not in (LINE, REPEATED))
-    needed = [spec.smiles, spec.id, spec.target, spec.split_column, spec.dated, *spec.ignore, *spec.groups]
+    needed = [spec.smiles, spec.id, spec.target, spec.relation, spec.split_column, spec.dated]
+    needed += [*spec.ignore, *spec.groups]
     needed += [column for column, *_ in (*spec.one_hot, *spec.where)]
     for column in filter(None, needed):
         if column not in known:
@@ -252,6 +253,8 @@ def _prepare(
                 f"{spec.name}: no {'molecule' if spec.smiles else 'row'} is left: all stand on several lines, with "
                 f"targets that conflict, and merge = {spec.merge!r} leaves these out: take the mean, or keep all lines"
             )
+        if table["not_selected"].any():
+            raise UserError(f"{spec.name}: no row is left by 'where' and 'limits': correct them, or leave them out")
         what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
         raise UserError(f"{spec.name}: no row has {what}")
     table["id"] = ""

@@ -93,7 +93,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     relation: str = ""
     bounds: Literal["", "exclude", "exact"] = ""
     desalt: bool = False
-    where: tuple[tuple[str, ...], ...] = ()
+    where: tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...] = ()
     limits: tuple[float, float] | None = None
     log10: bool = False
     merge: Literal["", "mean", "majority", "drop"] = ""
@@ -105,7 +105,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     split: str
     dated: str = ""
     train: PoolSize | None = None
-    new: int | None = None
+    new: Annotated[int, Field(ge=1)] | None = None
     backbone: str = MLP
     previous: str = ""
     licence: str = "unknown"
@@ -172,10 +172,22 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
             raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})
         if not (self.smiles or self.id):
             raise PydanticCustomError("smiles", "name the SMILES column, or 'id' for rows that are not molecules")
-        if self.classes and (len(set(self.classes)) < 3 or self.positive or self.task == "regression"):
+        if self.classes and (len(set(self.classes)) < max(3, len(self.classes)) or self.positive):
             raise PydanticCustomError("classes", "expected three or more different texts, without 'positive'")
+        if self.task == "regression" and (self.classes or self.positive is not None or self.negative):
+            raise PydanticCustomError("task", "a regression has no 'classes', 'positive' or 'negative': leave them out")
+        if self.negative and not self.positive:
+            raise PydanticCustomError("negative", "name class 1 with 'positive', too")
         if any(len(set(one)) < max(3, len(one)) for one in self.one_hot):
             raise PydanticCustomError("one_hot", "expected lists of a column and its two or more different texts")
+        if self.target in (column for column, *_ in self.one_hot):
+            raise PydanticCustomError("one_hot", "the target cannot be a feature: leave its column out")
+        if self.relation and not self.bounds:
+            raise PydanticCustomError("relation", "say in 'bounds' what to do with bounds: exclude, or exact")
+        if self.limits and not self.limits[0] < self.limits[1]:
+            raise PydanticCustomError("limits", "expected the lowest target, and then a higher one")
+        if self.desalt and not self.smiles:
+            raise PydanticCustomError("desalt", "there are no molecules: name the SMILES column, or leave it out")
         if self.cut and self.cut != "median" and not re.fullmatch(r"-?\d+(\.\d+)?", self.cut):
             raise PydanticCustomError("positive", "expected the text of class 1, '>= median' or '>= ' and a number")
         if self.split.startswith("scaffold") and not self.smiles:
@@ -397,8 +409,8 @@ def expand(names: str) -> list[str]:
 
     All may have settings: ``headline@epochs=10`` is a variant of each headline dataset.
     """
-    path, _ = _parts(names)
-    if path.endswith(".toml") and os.path.isfile(path):  # its folder may contain a comma
+    path, after = _parts(names)
+    if path.endswith(".toml") and "," not in after and os.path.isfile(path):  # its folder may contain a comma
         return [load_spec(names).spelled]
     specs = [as_written(name) for name in dataset_names()]
     chosen: dict[str, None] = {}

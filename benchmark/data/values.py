@@ -137,7 +137,7 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Return a table with plain numbers, without relations and empty where a value is missing, as the spec reads it.
 
     It changes the target and, where they are features, the columns of numbers, in which a number that stands for a
-    missing target, such as 0, is itself.
+    missing target, such as 0, is itself. Raises UserError for a column in which one mark would have both meanings.
     """
     if not (spec.missing or spec.decimal or spec.suffix or spec.bounds):
         return raw
@@ -150,6 +150,8 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         if spec.bounds and name == spec.target:
             texts = texts.map(lambda text: related(text)[1])
         decimal = "" if name in raw.attrs.get("native", ()) else spec.decimal
+        if decimal:
+            _refuse_both(texts, raw[LINE], name, spec)
         if decimal or spec.suffix:
             texts = texts.map(
                 lambda text, of=name, mark=decimal: spelled(text, mark, spec.suffix if of == spec.target else "")
@@ -160,6 +162,18 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
             missing = is_missing(texts, tuple(word for word in spec.missing if not is_number(word)))
         changed[name] = texts.mask(missing, "")
     return raw.assign(**changed)
+
+
+def _refuse_both(texts: pd.Series, lines: pd.Series, name: str, spec: DatasetSpec) -> None:
+    """Raise UserError if 9.062 would be read as 9062, and 6.31 in the same column as it is, or the same with commas."""
+    kinds = texts.map(lambda text: mark(text.strip().removesuffix(spec.suffix).rstrip(), spec.decimal))
+    if (kinds == "either").any() and (kinds == "other").any():
+        row = kinds[kinds == "other"].index[0]
+        one, other = ("comma", "point") if spec.decimal == "," else ("point", "comma")
+        raise UserError(
+            f"{spec.name}: column {name!r}, line {lines[row]}: {texts[row]!r} has a decimal {other}, but the decimal "
+            f"mark of the dataset is a {one}: correct the number, or the mark (--decimal, or 'decimal' in the TOML)"
+        )
 
 
 def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmark.errors import UserError, located
 from benchmark.pipeline import Pipeline
 from benchmark.run.runner import Planned
 from benchmark.train.resampling import sample_for
@@ -34,7 +35,7 @@ class Cost:
 def costs(cells: Sequence[Planned]) -> list[Cost]:
     """Return the cost of each dataset and split of a grid, timing fits to few rows.
 
-    Networks that methods share are counted for each of them.
+    Networks that methods share are counted for each of them. Raises UserError for a method that fails on few rows.
     """
     by_split: dict[tuple[str, int], list[Planned]] = {}
     for cell in cells:
@@ -45,7 +46,13 @@ def costs(cells: Sequence[Planned]) -> list[Cost]:
         for cell in group:
             sample, _ = sample_for(cell.problem, cell.key.sampling, cell.key.seeds[0])
             retrainings += len(cell.key.seeds)
-            seconds += len(cell.key.seeds) * (seconds_per_fit(cell.method, sample, cell.problem) + RUN_SECONDS)
+            try:
+                seconds += len(cell.key.seeds) * (seconds_per_fit(cell.method, sample, cell.problem) + RUN_SECONDS)
+            except (Exception, SystemExit) as error:  # any code may be in a method
+                raise UserError(
+                    f"{cell.title} on {cell.key.place}: fails on {FEW_ROWS[1]} or fewer rows, so that its cost cannot "
+                    f"be estimated: {located(error)}: correct the method, or leave it out"
+                ) from error
         tests = sum(len(test) for test in problem.evals.values())
         size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
         found.append(Cost(dataset, canonical_seed, len(group), retrainings, seconds, size))

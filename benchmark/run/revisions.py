@@ -39,7 +39,8 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
 
 def _revision(cls: type[Part]) -> str:
     """Return a part with its revision, the hash of a user's own files, or the version of another package."""
-    kind: type = getattr(cls, "kind", cls)
+    kind = getattr(cls, "kind", None)  # of an estimator; another part may have a hyperparameter of this name
+    kind = kind if isinstance(kind, type) else cls
     if files := _own_files(kind, cls.revision is None):
         declared = [registry.path_of(cls, name) for name in cls.files]
         return f"{cls.name}@{hash_of([*files, *declared])}"

@@ -116,6 +116,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--method", "erm", "--seeds", "0"], "seeds '0'"),
         (["plan", "--dataset", "b3db_measured@trian=9"], "unknown setting of b3db_measured: 'trian': did you mean 't"),
         (["check", "nowhere.py"], "nowhere.py: no such file"),
+        (["list", "bace", "--markdown"], "--markdown prints the table of the suite's datasets: name none"),
         (["new-method", "Twin 2"], "expected lower-case letters"),
         (["new-method", "twin"], "twin.py exists"),
     ],

@@ -259,6 +259,14 @@ def test_points_between_thousands_are_asked_about_where_semicolons_separate(tmp_
         assert labelled(dataset(file, decimal=decimal, task="regression"))[SMILES[0]] == pytest.approx(first)
 
 
+@pytest.mark.parametrize("texts", [["9.062", "6.31", "7"], [">9.062", "6.31"], ["1,5", "6.31 ", "9.062"]])
+def test_points_are_not_read_as_decimal_and_between_thousands_in_one_column(tmp_path, texts):
+    with pytest.raises(
+        UserError, match=r"column 'y', line 3: '6\.31.* has a decimal point, but .* or 'decimal' in the"
+    ):
+        labelled(dataset(csv(tmp_path, texts), decimal=",", task="regression"))
+
+
 def test_approximate_values_are_counted(tmp_path):
     assert "9 of 36 values are approximate (~)" in described(tmp_path, ["~30", "20", "7.5", "3"])[1]
 

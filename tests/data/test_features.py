@@ -135,6 +135,12 @@ def test_a_wrong_spelling_of_features_is_answered_with_the_right_one(name, messa
     assert str(caught.value) == f"features {name!r}: {message}"
 
 
+@pytest.mark.parametrize(("names", "said"), [(["pixels:8"], "need images"), (["morgan:64:2"] * 2, "are named twice")])
+def test_features_of_images_and_features_named_twice_are_refused(names, said):
+    with pytest.raises(UserError, match=f"features '{names[0]}' {said}"):
+        featurise(MOLECULES, TABLE, spec(*names))
+
+
 @pytest.mark.parametrize("name", ["morgan_counts:1000000000:2", "atom_pairs:1000000000"])
 def test_more_bits_than_memory_holds_are_refused(name):
     with pytest.raises(UserError, match=f"features '{name}': 4 rows would have 1000000000 bits each"):

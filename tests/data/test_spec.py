@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.errors import UserError
@@ -45,6 +46,17 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
         ('target = "Class"', 'target = ""', "target"),
         ('target = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
         ('target = "Class"', 'target = "Class"\nname = "other"', "name"),
+        ('target = "Class"', 'target = "Class"\none_hot = [["Class", "0", "1"]]', "one_hot"),
+        ('target = "Class"', 'target = "Class"\nclasses = ["a", "b", "c", "c"]', "classes"),
+        ('target = "Class"', 'target = "Class"\nnegative = "1"', "negative"),
+        ('task = "classification"', 'task = "regression"\npositive = ">= 5"', "task"),
+        ('task = "classification"', 'task = "regression"\nnegative = "low"', "task"),
+        ('target = "Class"', 'target = "Class"\nrelation = "mark"', "relation"),
+        ('target = "Class"', 'target = "Class"\nlimits = [9, 5]', "limits"),
+        ('target = "Class"', 'target = "Class"\nlimits = [nan, 5]', "limits"),
+        ('target = "Class"', 'target = "Class"\nwhere = [["mark"]]', "where.0"),
+        ('target = "Class"', 'target = "Class"\nnew = 0', "new"),
+        ('smiles = "mol"', 'id = "CID"\ndesalt = true', "desalt"),
         ('notes = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
         ('notes = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
     ],
@@ -55,6 +67,23 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
     with pytest.raises(UserError) as caught:
         load_spec(path)
     assert str(caught.value).startswith(f"{path}: field '{field}': ")
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ('relation = "mark"\nbounds = "exclude"', "unknown column of mine's file: 'mark'"),
+        ('backbone = "sklearn"', "unknown learner 'sklearn'"),
+        ('where = [["CID", "none"]]', "no row is left by 'where' and 'limits'"),
+        ("limits = [5, 9]", "no row is left by 'where' and 'limits'"),
+        ('positive = "1"\nnegative = "1.0"', "two of the classes 1.0, 1 mean the same"),
+        ('classes = ["0", "1", "01"]', "two of the classes 0, 1, 01 mean the same"),
+    ],
+)
+def test_a_field_that_does_not_go_with_the_table_is_an_error_of_the_user(tmp_path, field, message):
+    path = written(tmp_path, BACE.replace('target = "Class"', f'target = "Class"\n{field}'))
+    with pytest.raises(UserError, match=message):
+        load_problem(path)
 
 
 @pytest.mark.parametrize("text", ["title: BACE", "x = " + "[" * 5000, "x = " + "9" * 5000, " " * (2**24 + 1)])
@@ -76,6 +105,7 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     mine = written(tmp_path, BACE)
     assert len(extra) > 1
     assert expand(f"bace, extra,{extra[0]},{mine},bace") == ["bace", *extra, mine]
+    assert expand(f"{mine}@epochs=5,bace") == [f"{mine}@epochs=5", "bace"]
 
 
 def test_an_endpoint_has_the_fields_of_its_collection_and_its_own(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, make_dataclass, replace
 
@@ -150,6 +151,10 @@ def fails_in_a_library(sample: Sample, learner: Learner) -> Model:
     return learner.fit(replace(sample, x=json.loads("{")))
 
 
+def exits(sample: Sample, learner: Learner) -> Model:
+    sys.exit(3)
+
+
 def returns_nothing(sample: Sample, learner: Learner) -> None:
     keeps_the_contract(sample, learner)
 
@@ -190,6 +195,7 @@ def registered(fit: Callable[[Sample, Learner], Model | None], kind: type[Part] 
         ),
         (adds_an_axis_of_seeds, "ValueError: predictions must have shape (seeds, examples, "),
         (returns_nothing, "TypeError: fit of method 'returns_nothing' returned None: expected an object with predict("),
+        (exits, f"SystemExit: 3 ({__file__}:"),
         (fails, f"RuntimeError: out of memory ({__file__}:"),
         (
             fails_in_a_library,

@@ -107,6 +107,8 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
         ({"learner": "svn"}, {}, "unknown method 'svn': did you mean 'svm'"),
         ({"features": "atom_pair.64"}, {}, "unknown features 'atom_pair': did you mean 'atom_pairs'"),
         ({"features": "morgan.64"}, {}, "morgan"),
+        ({"features": "morgan:64:2"}, {}, "features 'morgan:64:2': here, dots stand for the colons: morgan.64.2"),
+        ({"features": "morgan.64.2+morgan.64.2"}, {}, "features 'morgan.64.2' are named twice"),
         ({"features": "atom_pairs.64", "learner": "gin"}, {}, "gin reads smiles: leave out the features atom_pairs:64"),
         (
             {"features": "atom_pairs.64", "datasets": [DATASET, "mof_thermal"]},

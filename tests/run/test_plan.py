@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import plan, runner
 from benchmark.run.check import synthetic
@@ -60,3 +61,13 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(pow
     assert plan.seconds_per_fit(clock, wide, problem) == pytest.approx(1e-3 * 1000**power)
     few = replace(wide, rows=np.arange(90))
     assert plan.seconds_per_fit(clock, few, problem) == pytest.approx(1e-3 * 90**power)
+
+
+@pytest.mark.parametrize("error", [ValueError("one class"), SystemExit(3)])
+def test_a_method_that_fails_in_a_plan_is_an_error_with_its_title(error, monkeypatch) -> None:
+    def fails(*given: object) -> float:
+        raise error
+
+    monkeypatch.setattr(plan, "seconds_per_fit", fails)
+    with pytest.raises(UserError, match=rf"^SVM on synthetic_classification, .*{type(error).__name__}: {error} \("):
+        costs(grid(["svm"], [1]))
