@@ -477,9 +477,30 @@ def _coded(
     if own == ("0", "1") and not given and len(true) == 2 and len(named) == 1 and "".join(true).isalpha():
         own = (*(true - named), *named)  # as prob_active is that of active
     if not given and not true <= set(own):
-        raise _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
-    classes = own if set(given) <= set(own) else given  # the columns say the order
-    return classes, _index(name, true, classes), {}
+        numbered = all(map(str.isdigit, true)) and not all(map(str.isdigit, own))
+        example = true if len(true) == len(own) and not numbered else set(own)
+        raise _mismatch(name, "the probabilities'", set(own), true, example)
+    if not set(given) <= set(own):
+        _check_order(parts, own, options)
+        return given, _index(name, true, given), {}
+    order = own if true <= set(own) else given  # where the columns have the names, --classes numbers them
+    return own, {text: own.index(order[i]) for text, i in _index(name, true, order).items()}, {}
+
+
+def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) -> None:
+    """Raise UserError if columns of probabilities, which --classes names anew, are in no known order.
+
+    Known is that of numbers, that of --probabilities or --logits, and that of the table if it is alphabetical.
+    """
+    if options.probabilities or options.logits or all(map(str.isdigit, own)):
+        return
+    for part in parts:
+        placed = [name for name in part.table.columns if name in part.role.predicted]
+        if len(placed) > 1 and placed != list(part.role.predicted):
+            raise UserError(
+                f"{part.table.name}: --classes {','.join(options.classes)}: the order of the columns of probabilities "
+                f"is unknown: say it with --probabilities, e.g. --probabilities {','.join(placed)}"
+            )
 
 
 def _check_spelling(name: str, texts: set[str]) -> None:

@@ -81,6 +81,7 @@ def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -
 
 
 MOVED = {"NR-AR": CHANCE[:2], "SR-p53": (0.9 * CHANCE[:2] + 0.05).round(4)}
+NAMED = {"inactive": 1 - CHANCE[:2], "active": CHANCE[:2]}
 MISSING = [two(y_true=TRUE, p1=CHANCE[:2])[0], two(y_true=TRUE, p1=CHANCE[:2])[1].iloc[5:]]
 CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
     "truth under the assay's name": (two(active=TRUE, pred=CLASS[:2]), {}, {"flips": FLIPS}),
@@ -105,6 +106,23 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "probabilities by the names of classes": (
         *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
         {"flips": FLIPS, "bad": BAD},
+    ),
+    "numbers for columns of classes": (two(y_true=TRUE, **NAMED), {}, "--classes active,inactive$"),
+    "numbers for columns of classes, said": (
+        *(two(y_true=TRUE, **NAMED), {"classes": ("inactive", "active")}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "numbers for columns in another order": (
+        *(two(y_true=TRUE, **NAMED), {"classes": ("0", "1")}),
+        "--probabilities inactive,active$",
+    ),
+    "numbers for columns in another order, said": (
+        *(two(y_true=TRUE, **NAMED), {"classes": ("0", "1"), "probabilities": ("inactive", "active")}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "words for columns in another order": (
+        *(two(y_true=WORD[TRUE], B=1 - CHANCE[:2], A=CHANCE[:2]), {"classes": ("inactive", "active")}),
+        "--probabilities B,A$",
     ),
     "words for numbers": (two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {}, "--classes"),
     "words for numbers, said": (
