@@ -245,6 +245,8 @@ def compare(
     from leaderboard.write.formats import to_markdown
 
     kind = commands.interval_kind(ci)
+    if second and markdown is not None:
+        raise UserError("--markdown is for published numbers: two methods are printed; send the output to a file")
     store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
     if second:
         typer.echo(f"reading the results in {store}", err=True)
@@ -341,6 +343,8 @@ def submit(
 
     if comment is not None and not check:
         raise UserError("--comment is for --check: submit prints the places itself")
+    if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
     open_folder(folder)  # before the published results are read, which takes seconds
     if check:
         from leaderboard.read.results import collect

@@ -66,6 +66,7 @@ def gate(
     baseline's MAE. Raises UserError for runs with different names, for a limit on bad flips without truth, and for
     anything ``flipped`` refuses.
     """
+    baseline.check_tolerance(tolerance)
     changes = flipped(baseline, candidate, tolerance)
     kinds = changes.kinds
     if "bad" not in kinds and max_bad_flips is not None:

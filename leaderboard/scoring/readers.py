@@ -616,15 +616,19 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
 
 
 def _check_signs(parts: Sequence[Part]) -> None:
-    """Raise UserError for single margins that are all on one side of 0: then all predictions are one class."""
+    """Raise UserError for single margins that are all on one side of 0, and for a table's that may be probabilities."""
     single = [part for part in parts if len(part.role.predicted) == 1]
-    margins = [_numbers(part.table, part.role.predicted[0]) for part in single] or [np.array([-1.0, 1.0])]
-    low, high = min(m.min() for m in margins), max(m.max() for m in margins)
-    if low >= 0 or high <= 0:
-        shown = f"{single[0].table.name}: --logits {single[0].role.predicted[0]}: from {low:g} to {high:g}"
+    margins = [_numbers(part.table, part.role.predicted[0]) for part in single]
+    together = np.concatenate(margins or [[-1.0, 1.0]])
+    for part, own in zip(single, margins, strict=True):
+        shares = own.min() >= 0 and own.max() <= 1
+        if not shares and together.min() < 0 < together.max():
+            continue
+        low, high = (own if shares else together).min(), (own if shares else together).max()
+        shown = f"{part.table.name}: --logits {part.role.predicted[0]}: from {low:g} to {high:g}"
         raise UserError(
             f"{shown}, but margins are below 0 for one class and above for the other: if these are percent, divide "
-            "them by 100; if they are probabilities, use --probabilities"
+            "them by 100; if they are probabilities, use --probabilities, and write them in all tables"
         )
 
 

@@ -357,6 +357,12 @@ class Reading:
         """Return the columns that an option names; of those of ``--runs``, each table may have some."""
         given = {name: getattr(self.options, name) for name in ("probabilities", "logits", "runs")}
         kind, columns = next(((name, columns) for name, columns in given.items() if columns), ("", ()))
+        if more := [f"--{name}" for name, other in given.items() if other and name != kind]:
+            raise UserError(f"--{kind} and {more[0]} both name the columns to read: give one of them")
+        if twice := [name for name in columns if columns.count(name) > 1]:
+            raise UserError(f"--{kind} {','.join(columns)}: names {twice[0]!r} twice")
+        if self.grid.example in columns or self.grid.run in columns:
+            raise UserError(f"--{kind} {','.join(columns)}: {self.table.name} has the examples or runs in one of these")
         here = tuple(name for name in columns if name in self.table.columns)
         for name in columns:
             if name not in here and (kind != "runs" or not here):

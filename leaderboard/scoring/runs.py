@@ -34,6 +34,14 @@ class Runs:
     source: str = "arrays"
     columns: str = ""
 
+    def check_tolerance(self, tolerance: float | None) -> None:
+        """Raise UserError for a tolerance that is not above 0 and finite, or of classes, which have none."""
+        if tolerance is not None and (self.kind != "values" or not 0 < tolerance < np.inf):
+            raise UserError(
+                f"--tolerance {tolerance:g}, for {self.kind}: expected a positive number in the target's unit, and "
+                "only for regression values"
+            )
+
     def __post_init__(self) -> None:
         shape = (len(self.names), len(self.ids), *([len(self.classes)] if self.kind == "probabilities" else []))
         if self.values.shape != shape or 0 in shape:

@@ -132,11 +132,7 @@ def _allows(runs: Runs, measure: Measure) -> bool:
 
 def _card(runs: Runs, p: Predictions, kind: IntervalKind, tolerance: float | None) -> list[tuple[Measure, Estimate]]:
     """Return the other measures of the scorecard that ``runs`` allow, where they are defined."""
-    if tolerance is not None and (runs.task != "regression" or not 0 < tolerance < np.inf):
-        raise UserError(
-            f"--tolerance {tolerance:g}, for {runs.kind}: expected a positive number in the target's unit, and only "
-            "for regression values"
-        )
+    runs.check_tolerance(tolerance)
     own = {} if tolerance is None else {"beyond_tolerance": beyond(tolerance)}
     measures = [own.get(m.key, m) for m in scorecard(runs.task) if runs.size <= CARD and not _of_examples(m)]
     card = [(measure, estimate(measure, [(p, None)], kind)) for measure in measures if _allows(runs, measure)]

@@ -66,6 +66,7 @@ def update(old: Runs, new: Runs, again: Runs | None = None, tolerance: float | N
     ``again`` are runs of the old model, trained again on the same rows. Without them, several old runs are compared
     with each other; a single one leaves chance unknown. Raises UserError as ``flipped`` does.
     """
+    old.check_tolerance(tolerance)
     changes = flipped(old, new, tolerance)
     y, cases, regression = changes.both.y, changes.kinds, changes.both.kind == "values"
     by_chance = None

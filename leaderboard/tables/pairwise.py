@@ -132,7 +132,7 @@ def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
     }
     if on in of_name:
         return of_name[on]
-    names = [name.strip() for name in on.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in on.split(",") if name.strip()))  # each is evidence once
     known = {dataset.name: dataset for dataset in results.datasets}
     for name in names:
         if name not in known:

@@ -133,3 +133,10 @@ def test_the_error_is_no_tolerance_if_the_truth_has_another_unit(unit: str) -> N
 def test_a_weak_regression_still_has_its_error_as_tolerance() -> None:
     of = [0.3 * PIC50 + 4 + 0.3 * np.random.default_rng(r + 5).normal(size=(1, 200)) for r in range(2)]
     assert gate(*(Runs.of(values, PIC50) for values in of), 1.0).tolerance == pytest.approx(0.6, abs=0.06)
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, np.inf, np.nan])
+def test_a_tolerance_that_nothing_or_everything_passes_is_refused(tolerance: float) -> None:
+    values = Runs.of(PIC50[None])
+    with pytest.raises(UserError, match="expected a positive number in the target's unit"):
+        gate(values, values, 0.1, tolerance=tolerance)

@@ -187,6 +187,18 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
     "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "margins of one model": (
+        [two(y_true=TRUE, s=MARGIN[:2])[0], two(y_true=TRUE, s=CHANCE[:2])[1]],
+        {"logits": ("s",)},
+        "b.csv: --logits s: from 0.* use --probabilities, and write them in all tables",
+    ),
+    "the examples": (two(y_true=TRUE, x=CLASS[:2]), {"runs": ("smiles",)}, "a.csv has the examples or runs in one"),
+    "a run twice": (two(y_true=TRUE, x=CLASS[:2]), {"runs": ("x", "x")}, "--runs x,x: names 'x' twice"),
+    "columns of two kinds": (
+        two(y_true=TRUE, x=CLASS[:2], p=CHANCE[:2]),
+        {"runs": ("x",), "probabilities": ("p",)},
+        "--probabilities and --runs both name the columns to read: give one of them",
+    ),
     "percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round(1)), {}, "percent, divide them by 100"),
     "whole percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round()), {}, "percent, divide them by 100"),
     "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * CHANCE[:2]), {}, "percent, divide them by 100"),

@@ -116,6 +116,6 @@ def test_what_cannot_be_compared_is_refused_by_name(world: Results):
         datasets_on(world, "solubilty")
     with pytest.raises(UserError, match="datasets of one task"):
         datasets_on(world, "mid,solubility")
-    assert [d.name for d in datasets_on(world, "mid")] == ["mid"]
+    assert [d.name for d in datasets_on(world, "mid")] == [d.name for d in datasets_on(world, "mid, mid")] == ["mid"]
     assert datasets_on(world, "headline") == world.headline()
     assert datasets_on(world, "regression") == world.of_task("regression")
