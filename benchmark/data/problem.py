@@ -274,7 +274,8 @@ def read_with(reading: Reading, problem: Problem, dataset: str) -> Problem:
         settings = dict(text.split("=", 1) for text in spec.name.split("@")[1:])
         changes = {name: value for name, value in settings.items() if name in Recipe.model_fields}
         update = Recipe.model_validate_strings(changes).model_dump(exclude_unset=True)
-        recipe = reading.recipe.model_copy(update=update) if reading.recipe else problem.recipe
+        unit = {"standardise": problem.recipe.standardise}  # of the target, whatever learns it
+        recipe = reading.recipe.model_copy(update=unit | update) if reading.recipe else problem.recipe
         problem = replace(problem, recipe=recipe, backbone=learner)
     return problem
 

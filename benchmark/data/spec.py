@@ -361,7 +361,8 @@ def with_features(dataset: str, features: Sequence[str]) -> str:
 def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
     """Return ``spec``, unchanged from its TOML, with the features that a backbone reads and its recipe.
 
-    The TOML's recipe applies only to the TOML's own backbone. Raises UserError.
+    The TOML's recipe applies only to the TOML's own backbone, but for ``standardise``, which is about the target.
+    Raises UserError.
     """
     reads, recipe = "numbers", Recipe()
     if name != MLP:
@@ -376,8 +377,9 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
         raise UserError(f"{spec.name}: backbone {name} reads images, but the features are {', '.join(spec.features)}")
     if reads == "numbers" and "smiles" in spec.features:
         raise UserError(f"{spec.name}: backbone {name} reads numbers: choose features other than 'smiles'")
-    if name == spec.backbone:
-        recipe = recipe.model_copy(update=spec.recipe.model_dump(exclude_unset=True))
+    own = spec.recipe.model_dump(exclude_unset=True)
+    kept = own if name == spec.backbone else {key: own[key] for key in own.keys() & {"standardise"}}
+    recipe = recipe.model_copy(update=kept)
     features = ("smiles",) if reads == "smiles" else spec.features
     return spec.model_copy(update={"backbone": name, "features": features, "recipe": recipe})
 

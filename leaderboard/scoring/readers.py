@@ -619,7 +619,7 @@ def _check_signs(parts: Sequence[Part]) -> None:
     """Raise UserError for single margins that are all on one side of 0, and for a table's that may be probabilities."""
     single = [part for part in parts if len(part.role.predicted) == 1]
     margins = [_numbers(part.table, part.role.predicted[0]) for part in single]
-    together = np.concatenate(margins or [[-1.0, 1.0]])
+    together = np.concatenate(margins or [np.array([-1.0, 1.0])])
     for part, own in zip(single, margins, strict=True):
         shares = own.min() >= 0 and own.max() <= 1
         if not shares and together.min() < 0 < together.max():

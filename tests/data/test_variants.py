@@ -372,3 +372,10 @@ def test_a_perceptron_is_not_given_the_bytes_of_smiles(tmp_path):
     with pytest.raises(UserError, match="backbone mlp reads numbers: choose features other than 'smiles'"):
         load_spec(str(tmp_path / "bytes.toml"))
     assert load_spec(f"{tmp_path / 'bytes.toml'}@backbone=gin").features == ("smiles",)
+
+
+@pytest.mark.parametrize(("name", "standardise"), [("ace_chembl1871_ki", True), ("freesolv", None)])
+def test_every_learner_standardises_the_target_as_the_recipe_of_its_dataset_says(name, standardise):
+    read = read_with(make_method("gin", "regression").reading, load_problem(name), name)
+    for recipe in (read.recipe, load_spec(f"{name}@backbone=gin").recipe):
+        assert recipe == find("gin").recipe.model_copy(update={"standardise": standardise})
