@@ -225,12 +225,13 @@ def describe(cls: T, name: str, **about: Any) -> T:
 
 def _refuse_names(made: type[Any], name: str, about: Mapping[str, Any]) -> None:
     """Raise ValueError for unknown tasks, and for hyperparameters that are named but unknown, or hide an attribute."""
-    if not about["tasks"] or not set(about["tasks"]) <= set(TASKS):
-        raise ValueError(f"method {name!r}: tasks = {about['tasks']}: expected a list of {' and '.join(TASKS)}")
+    tasks = about.get("tasks", made.tasks)
+    if not tasks or not set(tasks) <= set(TASKS):
+        raise ValueError(f"method {name!r}: tasks = {tasks}: expected a list of {' and '.join(TASKS)}")
     known = [field.name for field in fields(made)]
     if hidden := [field for field in known if hasattr(Remedy if issubclass(made, Remedy) else Learner, field)]:
         raise ValueError(f"method {name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
-    named = {"title": [text for _, text, *_ in Formatter().parse(about["title"]) if text is not None]}
+    named = {"title": [text for _, text, *_ in Formatter().parse(about.get("title", made.title)) if text is not None]}
     named["regression"] = [*about.get("regression", ())]
     for grid in ("grid", "regression_grid"):
         named[grid] = [key for setting in getattr(made, grid) for key in setting]
