@@ -216,29 +216,32 @@ def describe(cls: T, name: str, **about: Any) -> T:
     except TypeError:
         raise TypeError(f"method {name!r}: {cls.__name__} defines fit{taken}: expected {expected}") from None
     made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False)(cls)
-    _refuse_names(made, name, about)
     place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
+    _refuse_names(made)
     return cast("T", made)
 
 
-def _refuse_names(made: type[Any], name: str, about: Mapping[str, Any]) -> None:
+def _refuse_names(part: type[Any]) -> None:
     """Raise ValueError for unknown tasks, and for hyperparameters that are named but unknown, or hide an attribute."""
-    tasks = about.get("tasks", made.tasks)
-    if not tasks or not set(tasks) <= set(TASKS):
-        raise ValueError(f"method {name!r}: tasks = {tasks}: expected a list of {' and '.join(TASKS)}")
-    known = [field.name for field in fields(made)]
-    if hidden := [field for field in known if hasattr(Remedy if issubclass(made, Remedy) else Learner, field)]:
-        raise ValueError(f"method {name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
-    named = {"title": [text for _, text, *_ in Formatter().parse(about.get("title", made.title)) if text is not None]}
-    named["regression"] = [*about.get("regression", ())]
+    if not part.tasks or not set(part.tasks) <= set(TASKS):
+        raise ValueError(f"method {part.name!r}: tasks = {part.tasks}: expected a list of {' and '.join(TASKS)}")
+    known = [field.name for field in fields(part)]
+    if hidden := [field for field in known if hasattr(Remedy if issubclass(part, Remedy) else Learner, field)]:
+        raise ValueError(
+            f"method {part.name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning"
+        )
+    named = {"title": [text for _, text, *_ in Formatter().parse(part.title) if text is not None]}
     for grid in ("grid", "regression_grid"):
-        named[grid] = [key for setting in getattr(made, grid) for key in setting]
-    named |= {"quick": [*getattr(made, "quick", ())], "swept": [*filter(None, [getattr(made, "swept", "")])]}
+        named[grid] = [key for setting in getattr(part, grid) for key in setting]
+    named |= {"regression": [*part.regression], "quick": [*getattr(part, "quick", ())]}
+    named["swept"] = [*filter(None, [getattr(part, "swept", "")])]
     for where, keys in named.items():
         if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
-            raise ValueError(f"method {name!r}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
+            raise ValueError(
+                f"method {part.name!r}: its {where} names {wrong[0]!r}, which is none of its hyperparameters"
+            )
 
 
 class Reading(NamedTuple):

@@ -351,7 +351,7 @@ def submit(
 
         shipped = published.shipped()
         submission = validate(folder, submissions, shipped)
-        typer.echo("\n".join([f"{folder}: {len(submission.cells)} cells meet all rules", *submission.remarks]))
+        typer.echo("\n".join([f"{folder}: all rules are met; cells: {len(submission.cells)}", *submission.remarks]))
         if comment is not None:
             datasets = {cell.key.dataset for cell in submission.cells}
             rivals = (cell for cell in shipped if cell.key.dataset in datasets)

@@ -50,6 +50,7 @@ def refuse(dataset: str) -> None:
 
 
 def is_formula(text: str) -> bool:
+    """Return whether a text is a formula of elements that ``composition`` knows."""
     try:
         _elements(text)
     except ValueError:

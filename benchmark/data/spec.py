@@ -377,9 +377,8 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
         raise UserError(f"{spec.name}: backbone {name} reads images, but the features are {', '.join(spec.features)}")
     if reads == "numbers" and "smiles" in spec.features:
         raise UserError(f"{spec.name}: backbone {name} reads numbers: choose features other than 'smiles'")
-    own = spec.recipe.model_dump(exclude_unset=True)
-    kept = own if name == spec.backbone else {key: own[key] for key in own.keys() & {"standardise"}}
-    recipe = recipe.model_copy(update=kept)
+    kept = None if name == spec.backbone else {"standardise"}
+    recipe = recipe.model_copy(update=spec.recipe.model_dump(exclude_unset=True, include=kept))
     features = ("smiles",) if reads == "smiles" else spec.features
     return spec.model_copy(update={"backbone": name, "features": features, "recipe": recipe})
 

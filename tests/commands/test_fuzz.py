@@ -160,6 +160,8 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["plan", "--dataset", "x" * 10_000], "churn list shows the"),
         (["plan", "--method", "bagging:k=999999999999"], ""),
         (["export", "good.csv"], "good.csv is a file: name a folder"),
+        (["submit", "--check", ".", "--comment", "good.csv"], "good.csv: is a file of the submission"),
+        (["compare", "erm", "bagging", "--markdown", "good.md"], "--markdown is for published numbers"),
         (["score", "utf8.parquet", "utf8.parquet"], ""),
         (["plan", "--dataset", "huge.toml"], ""),
     ],
