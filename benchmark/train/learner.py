@@ -48,6 +48,8 @@ class NetworkLearner(Learner):
 
     def along(self, sample: Sample, values: Sequence[int | None], inputs: Inputs) -> Sequence[np.ndarray]:
         epochs = [value or sample.recipe.epochs for value in values]
+        if type(self).schedule is not NetworkLearner.schedule:  # the rate of an epoch depends on how many there are
+            return [replace(self, epochs=number).fit(sample).predict(inputs) for number in epochs]
         predicted: dict[int, np.ndarray] = {}
 
         def each_epoch(epoch: Epoch) -> None:
@@ -103,6 +105,10 @@ class NetworkLearner(Learner):
         """
         raise NotImplementedError
 
+    def schedule(self, epoch: float, epochs: int) -> float:
+        """Return the learning rate after ``epoch`` of ``epochs`` epochs of a module, in multiples of the recipe's."""
+        return 1.0
+
     def augmented(self, x: Any) -> Any:
         """Return a random view of training inputs, drawn from PyTorch's global generator.
 
@@ -125,7 +131,7 @@ class NetworkLearner(Learner):
             with Draws("initialisation", key, device):
                 module = self.module(recipe, getattr(inputs, "shape", (0,))[-1], n_outputs, self.dropout)
             made.append((training.adapt(module) if training.adapt else module).to(device))
-        return Modules(keys, made, inputs, recipe, device, self.augmented)
+        return Modules(keys, made, inputs, recipe, device, self.augmented, self.schedule)
 
     @property
     def versions(self) -> dict[str, str]:

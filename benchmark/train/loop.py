@@ -127,7 +127,7 @@ def _train_together(
         batches = torch.from_numpy(np.take_along_axis(rows, order, axis=1)).to(device).split(recipe.batch_size, 1)
         if training.step is not None:
             assert isinstance(networks, Modules)
-            for batch in batches:
+            for batch in networks.paced(batches):
                 networks.take(training.step, batch, wanted(batch), task, CLIP)
         else:
             loss = training.loss

@@ -53,16 +53,26 @@ class Modules:
         recipe: Recipe,
         device: str,
         augmented: Callable[[Any], Any],
+        schedule: Callable[[float, int], float],
     ) -> None:
         self.keys, self.modules, self.inputs = keys, modules, inputs
-        self.recipe, self.device, self.augmented = recipe, device, augmented
+        self.recipe, self.device, self.augmented, self.schedule = recipe, device, augmented, schedule
         self.draws = [Draws("dropout", key, device) for key in keys]
         self.views = [Draws("augmentation", keys[0], device) for _ in keys]  # coupled networks see the same views
+        self.ended = 0
         self.state = _state(modules)
         self.optimiser = optimiser([p for module in modules for p in module.parameters() if p.requires_grad], recipe)
 
+    def paced(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """Yield the batches of an epoch, each when the learning rate of its step is set."""
+        for number, rows in enumerate(batches):
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.recipe.lr * self.schedule(self.ended + number / len(batches), self.recipe.epochs)
+            yield rows
+        self.ended += 1
+
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-        for rows in batches:
+        for rows in self.paced(batches):
             self.outputs = torch.stack([self.output(m, batch) for m, batch in enumerate(rows)])
             yield self.outputs
 
