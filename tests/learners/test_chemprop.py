@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from benchmark.learners.chemprop import Chemprop
+from benchmark.train.adamw import optimiser
 from benchmark.types import Recipe
 
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C/C=C/Br"]
@@ -55,3 +56,17 @@ def test_copies_of_a_molecule_are_one_without_dropout_and_have_dropout_of_their_
     assert not torch.equal(first, second)
     first, second = network.eval()(copies)
     assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize("epochs", [3, 50])
+def test_the_learning_rate_is_that_of_chemprops_trainer_at_each_step(epochs):
+    from chemprop.schedulers import build_NoamLike_LRSched
+
+    steps, recipe = 7, Chemprop.recipe
+    theirs = optimiser([torch.nn.Parameter(torch.zeros(1))], recipe.model_copy(update={"lr": 1e-4}))
+    scheduler = build_NoamLike_LRSched(theirs, 2 * steps, (epochs - 2) * steps, 1e-4, 1e-3, 1e-4)
+    for step in range(epochs * steps):
+        ours = recipe.lr * Chemprop().schedule(step / steps, epochs)
+        assert ours == pytest.approx(theirs.param_groups[0]["lr"])
+        theirs.step()
+        scheduler.step()

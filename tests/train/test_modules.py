@@ -142,6 +142,41 @@ def test_coupled_networks_see_the_same_views_of_a_batch_and_others_their_own():
     assert not torch.equal(first, other)
 
 
+@dataclass(frozen=True)
+class Halving(NetworkLearner):
+    """A learner that learns in the first half of its epochs alone."""
+
+    def module(self, recipe, n_inputs, n_outputs, dropout):
+        return nn.Linear(n_inputs, n_outputs)
+
+    def schedule(self, epoch, epochs):
+        return float(epoch < epochs / 2)
+
+
+@pytest.mark.parametrize("method", ["erm", "sharpness_aware"])  # whose steps are its own
+def test_a_learning_rate_follows_its_schedule_over_all_epochs(method):
+    problem = replace(problem_of("classification"), recipe=Recipe(batch_size=32, weight_decay=0.0, epochs=4))
+
+    def trained(learner: NetworkLearner, epochs: int) -> np.ndarray:
+        pipeline = replace(make_method(method, problem.task), learner=replace(learner, epochs=epochs))
+        return retrain(pipeline, problem, SEEDS)["id"].values
+
+    @dataclass(frozen=True)
+    class Constant(Halving):
+        schedule = NetworkLearner.schedule
+
+    assert np.array_equal(trained(Halving(), 4), trained(Constant(), 2))
+    assert not np.array_equal(trained(Halving(), 4), trained(Constant(), 4))
+
+
+def test_a_schedule_is_that_of_each_number_of_epochs_when_these_are_compared():
+    problem = replace(problem_of("classification"), recipe=Recipe(epochs=4))
+    sample = sample_of(problem, 1)
+    fits = [Halving(epochs=epochs).fit(sample).predict(sample.inputs) for epochs in (1, 3, 4)]
+    along = Halving().along(sample, [1, 3, None], sample.inputs)
+    assert all(map(np.array_equal, along, fits))
+
+
 def test_draws_go_on_where_they_stopped_whatever_is_drawn_between():
     draw_as("dropout", 5)
     expected = torch.rand(8)
