@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import is_classifier
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, mse_loss
 
@@ -14,7 +16,7 @@ from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, generator, sample_for
 from benchmark.train.device import CPU
 from benchmark.train.networks import Perceptron
-from benchmark.types import PAPER, Problem, Sample, Task
+from benchmark.types import PAPER, Problem, Sample, Sampling, Task
 
 SEEDS = [3, 1]
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
@@ -22,8 +24,8 @@ Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
 """A term of the loss, computed from outputs [network][batch] and the rows of each batch."""
 
 
-def sample_of(problem: Problem, seed: int) -> Sample:
-    return sample_for(problem, PAPER, seed)[0]
+def sample_of(problem: Problem, seed: int = 1, sampling: Sampling = PAPER) -> Sample:
+    return sample_for(problem, sampling, seed)[0]
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS, device: str = CPU) -> np.ndarray:
@@ -84,6 +86,15 @@ def by_loop(
     """Predictions (S, T, C) of perceptrons on ``rows_of`` the sample of each seed; those ``deployed`` are averaged."""
     rows = {seed: rows_of(sample_of(problem, seed)) for seed in SEEDS}
     return [expected(problem, trained(problem, seed, own, pull)[deployed]) for seed, own in rows.items()]
+
+
+def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
+    return np.asarray(estimator.predict_proba(x) if is_classifier(estimator) else estimator.predict(x)[:, None])
+
+
+def state(seed: int) -> int:
+    """The number that ``generator("forest", seed)`` draws."""
+    return int(np.random.default_rng([5, seed, 0]).integers(2**31))
 
 
 @torch.no_grad()

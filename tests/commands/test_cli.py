@@ -250,14 +250,6 @@ def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
     assert (checkout / "site" / "tables" / "b3db_measured@epochs=2-ood.csv").is_file()
 
 
-@pytest.mark.slow
-def test_an_unknown_parameter_of_mlflow_run_fails_before_anything_is_trained(checkout: Path) -> None:
-    result = shell(["mlflow", "run", ".", "--env-manager", "local", "-P", "metod=twin"], checkout)
-    assert result.returncode == 1
-    assert "No such option: --metod" in result.stderr + result.stdout
-    assert "cells" not in result.stdout
-
-
 @pytest.mark.usefixtures("own_registry")
 def test_a_new_method_comes_from_the_template_and_keeps_the_contract(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))

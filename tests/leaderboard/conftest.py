@@ -1,7 +1,8 @@
 """Made-up results: what the leaderboard's tests look at."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,9 +12,28 @@ from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures import build
 from leaderboard.read.results import Results, collect
+from leaderboard.tables.summary import Summary, SummaryRow
 from leaderboard.tables.table import Table, Value
 
 MakeCell = Callable[..., Cell]
+
+
+def colour_contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """The contrast of two colours of sRGB values 0 to 255 (WCAG 2.2)."""
+    x = np.array([one, other]) / 255
+    linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
+    low, high = np.sort(linear @ [0.2126, 0.7152, 0.0722])
+    return float((high + 0.05) / (low + 0.05))
+
+
+def churn_by_loop(values: np.ndarray) -> float:
+    """The share of predicted classes, of probabilities (R, T, C), that differ between two runs."""
+    classes = values.argmax(axis=2)
+    return float(np.mean([np.mean(a != b) for a, b in combinations(classes, 2)]))
+
+
+def row_of(summary: Summary, title: str) -> SummaryRow:
+    return next(row for row in summary.rows if row.title == title)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import pytest
 from rdkit import DataStructs
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
-from sklearn.base import is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
 from sklearn.ensemble import HistGradientBoostingRegressor as BoostingR
@@ -29,6 +28,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, TASKS, Problem, Task
+from tests.plain import outputs, state
 
 SEEDS = [3, 1]
 
@@ -58,15 +58,6 @@ def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 def predicted(retrained) -> Callable[[str, Problem], np.ndarray]:
     """A function that trains a method at each seed and predicts the test set."""
     return lambda text, problem: retrained(problem, text, SEEDS).predict(problem.evals["id"].inputs)
-
-
-def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
-    return np.asarray(estimator.predict_proba(x) if is_classifier(estimator) else estimator.predict(x)[:, None])
-
-
-def state(seed: int) -> int:
-    """Return the number that ``generator("forest", seed)`` draws."""
-    return int(np.random.default_rng([5, seed, 0]).integers(2**31))
 
 
 @pytest.mark.parametrize("numbers", [False, True])

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 
 from benchmark import pipeline
 from benchmark.errors import UserError
@@ -20,6 +19,7 @@ from benchmark.registry import make_method, spelled
 from benchmark.run.check import synthetic
 from benchmark.train import sample_for
 from benchmark.types import TASKS, Problem, Sample, Task
+from tests.plain import outputs, state
 
 LIBRARIES = ["lightgbm", "xgboost", "catboost"]
 SMALL = ["lightgbm:trees=20", "xgboost:trees=20", "catboost:trees=20"]
@@ -44,16 +44,11 @@ def called(library: str, task: Task) -> Callable[..., Any]:
     return lambda **given: kind(**quiet, **given)
 
 
-def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
-    return np.asarray(estimator.predict_proba(x) if is_classifier(estimator) else estimator.predict(x)[:, None])
-
-
 def of(problem: Problem, seed: int = 3) -> tuple[Sample, np.ndarray, np.ndarray, np.ndarray, int]:
     """A half, its features and labels, the features of the test set, and the seed of an estimator."""
     sample = sample_for(problem, "halves", seed)[0]
     x = sample.x.astype(np.float64)[sample.rows]
-    state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
-    return sample, x, sample.y[sample.rows], problem.evals["id"].x.astype(np.float64), state
+    return sample, x, sample.y[sample.rows], problem.evals["id"].x.astype(np.float64), state(seed)
 
 
 @pytest.fixture(params=SMALL)

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +15,17 @@ from benchmark.learners.chemberta import ChemBERTa
 from benchmark.train.device import CPU, CUDA
 from benchmark.train.modules import Draws
 from tests.plain import needs_gpu, predicted
+from tests.pretrained import small_models
 
 SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
 VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
 
 
 @pytest.fixture
-def folder(models: Path, save: Callable[..., Path]) -> Path:
+def folder(models: Path) -> Path:
     """One layer of ChemBERTa with a byte-level tokenizer for the characters of SMILES."""
-    from tokenizers import Tokenizer, pre_tokenizers, processors
-    from tokenizers import models as kinds
-    from transformers import RobertaConfig, RobertaForSequenceClassification
-
-    special = ["[PAD]", "[CLS]", "[SEP]"]
-    vocabulary = {text: i for i, text in enumerate([*special, *map(chr, range(33, 127))])}
-    tokenizer = Tokenizer(kinds.BPE(vocabulary, []))
-    tokenizer.add_special_tokens(special)
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.post_processor = processors.RobertaProcessing(("[SEP]", 2), ("[CLS]", 1), add_prefix_space=False)
-    config = RobertaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=140,
-        hidden_dropout_prob=0.144,
-    )
-    saved = save(RobertaForSequenceClassification, config, models / "DeepChem" / "ChemBERTa-77M-MTR")
-    tokenizer.save(str(saved / "tokenizer.json"))
-    return saved
+    small_models(models)
+    return models / "DeepChem" / "ChemBERTa-77M-MTR"
 
 
 def network(n_outputs: int = 2, dropout: float = 0.0, key: tuple[int, int] = (1, 0)):
@@ -97,7 +78,7 @@ def test_a_regression_has_one_output_and_a_rate_of_dropout_replaces_the_models_o
 
     regression = network(n_outputs=1, dropout=0.25)
     assert regression.model.classifier.out_proj.out_features == 1
-    for rate, model in ((0.25, regression), (0.144, network())):
+    for rate, model in ((0.25, regression), (0.1, network())):
         dropouts = {name: part.p for name, part in model.named_modules() if isinstance(part, nn.Dropout)}
         assert [p for name, p in dropouts.items() if "self" not in name.split(".")] == [rate] * 4
 
@@ -192,12 +173,12 @@ def test_a_file_that_is_missing_is_named(folder):
         ChemBERTa().weights()
 
 
-def test_weights_of_another_network_are_refused(folder, save):
+def test_weights_of_another_network_are_refused(folder):
     from transformers import BertConfig, BertForSequenceClassification
 
     small = BertConfig(vocab_size=9, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
     before = (folder / "config.json").read_bytes()
-    save(BertForSequenceClassification, small, folder)
+    BertForSequenceClassification(small).save_pretrained(folder)
     (folder / "config.json").write_bytes(before)
     with pytest.raises(UserError, match="these weights belong to another network: roberta"):
         network()

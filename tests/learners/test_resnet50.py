@@ -1,6 +1,5 @@
 """A small ResNet-50: crops of images, and from pixels and pretrained weights to predictions."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from benchmark.learners.resnet50 import ResNet50
 from benchmark.train.device import CPU, CUDA
 from benchmark.train.modules import Draws
 from tests.plain import needs_gpu, predicted
+from tests.pretrained import small_models
 
 
 def test_the_centre_of_256_pixels_is_224_of_them():
@@ -84,19 +84,17 @@ def test_networks_are_trained_on_crops_of_the_images_as_pixels():
 
 
 @pytest.fixture
-def folder(models: Path, save: Callable[..., Path]) -> Path:
+def folder(models: Path) -> Path:
     """A residual network of two blocks."""
-    from transformers import ResNetConfig, ResNetForImageClassification
-
-    config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", num_labels=10)
-    return save(ResNetForImageClassification, config, models / "microsoft" / "resnet-50")
+    small_models(models)
+    return models / "microsoft" / "resnet-50"
 
 
 def test_outputs_are_those_of_the_librarys_own_model_on_normalised_centres(folder):
     from transformers import ResNetForImageClassification
 
     with Draws("initialisation", (1, 0), CPU):
-        ours = ResNet50().module(ResNet50.recipe, 0, 10, 0.0).eval()
+        ours = ResNet50().module(ResNet50.recipe, 0, 2, 0.0).eval()
     theirs = ResNetForImageClassification.from_pretrained(folder).eval()
     theirs.classifier[1].load_state_dict(ours.head[2].state_dict())
     pixels = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3)).astype(np.uint8)

@@ -32,13 +32,6 @@ def test_equal_scores_count_as_the_mean_over_their_orders():
     assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
 
 
-def test_an_uninformative_score_finds_flips_in_proportion():
-    flips = np.random.default_rng(1).random(50)
-    curve = gain(np.zeros(50), flips)
-    assert curve.recall(DECILE) == pytest.approx(0.1)
-    assert curve.area == pytest.approx(flips.mean())
-
-
 def test_without_flips_the_recall_is_nan():
     assert np.isnan(gain(np.arange(5.0), np.zeros(5)).recall(DECILE))
 

@@ -8,14 +8,11 @@ import pytest
 from benchmark.errors import UserError
 from benchmark.run.check import synthetic
 from benchmark.train.resampling import STREAMS, at_seed, bootstrap, generator, sample_for, shards
-from benchmark.types import PAPER, SAMPLINGS, Problem, Sample, Sampling
+from benchmark.types import SAMPLINGS, Sample
 from methods.twin_overlap import overlapping
+from tests.plain import sample_of
 
 PROBLEM = synthetic("classification", n=5000, features=16)
-
-
-def sample_of(problem: Problem, seed: int, sampling: Sampling = PAPER) -> Sample:
-    return sample_for(problem, sampling, seed)[0]
 
 
 SAMPLES = [sample_of(PROBLEM, seed) for seed in (1, 2, 3)]

@@ -14,10 +14,11 @@ from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import Step, loop, sample_for
+from benchmark.train import Step, loop
 from benchmark.train.ensemble import Ensemble, Epoch
 from benchmark.train.loop import sharing
 from benchmark.types import PAPER, SAMPLINGS, TASKS, Problem, Recipe, Sample, Task
+from tests.plain import sample_of
 
 SHARING = ["swa", "erm", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
 OTHERS = ["twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.25", "model_soup:k=2", "early_stopping"]
@@ -25,10 +26,6 @@ OTHERS = ["twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.25", "
 
 def problem_of(task: Task = "classification", **recipe: float) -> Problem:
     return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))
-
-
-def sample_of(problem: Problem, seed: int = 1) -> Sample:
-    return sample_for(problem, PAPER, seed)[0]
 
 
 @pytest.fixture

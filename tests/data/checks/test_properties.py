@@ -18,7 +18,7 @@ from benchmark.data.problem import load_problem, split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.measure.catalogue import churn
-from benchmark.train.resampling import generator, sample_for
+from benchmark.train.resampling import generator
 from leaderboard.read import published
 from leaderboard.read.results import collect
 
@@ -52,15 +52,6 @@ def test_a_k_nn_on_halves_is_that_of_scikit_learn(regression):
         a, b = (make(5).fit(pool[half], y[half]).predict(test) for half in (order[:60], order[60:120]))
         churns.append(np.abs(a - b).mean())
     assert knn_churn(ranked(test, pool, _closeness, REACH), y, regression) == pytest.approx(np.mean(churns))
-
-
-def test_the_halves_are_those_that_methods_are_trained_on():
-    problem = load_problem("b3db_measured", 99)
-    n = len(problem.train)
-    for seed in (1, 2, 7, 8):
-        order = generator("halving", (seed + 1) // 2).permutation(n)
-        half = order[: n // 2] if seed % 2 else order[n // 2 : n // 2 * 2]
-        assert sample_for(problem, "halves", seed)[1].tolist() == sorted(half.tolist())
 
 
 def test_neighbours_are_ranked_as_rdkit_does_and_the_first_of_equals_is_first():

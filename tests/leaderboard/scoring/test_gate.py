@@ -70,13 +70,6 @@ def test_it_covers_the_share_of_flips_for_other_molecules_and_other_runs(draw: D
     assert np.mean([e.high < truth for e in estimates]) <= 0.06
 
 
-def test_ten_runs_narrow_the_interval() -> None:
-    draw, _ = probit(-1.5, 0.8, 0)
-    rng = np.random.default_rng(1)
-    widths = {r: np.mean([(e := flips_of(draw(rng, r, 200))).high - e.low for _ in range(100)]) for r in (1, 10)}
-    assert widths[10] < 0.65 * widths[1]
-
-
 @pytest.mark.parametrize("flipping", [0, 1, 7])
 def test_where_few_examples_flip_more_runs_are_no_more_examples(flipping: int) -> None:
     cases = np.zeros((10, 400), dtype=bool)

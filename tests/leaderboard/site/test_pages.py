@@ -31,7 +31,7 @@ from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import spelled
 
-from ..conftest import noisy, without_figures
+from ..conftest import colour_contrast, noisy, without_figures
 from .conftest import Page
 
 
@@ -523,17 +523,6 @@ def test_the_keyboard_reaches_content_and_columns(page: Page) -> None:
     assert page.run("return document.querySelector('[aria-sort]').ariaSort") == "ascending"
 
 
-def contrast(one: list[float], other: list[float]) -> float:
-    """The contrast of two colours of sRGB values 0 to 255 (WCAG 2.2)."""
-
-    def luminance(colour: list[float]) -> float:
-        linear = [x / 255 / 12.92 if x / 255 <= 0.04045 else ((x / 255 + 0.055) / 1.055) ** 2.4 for x in colour]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
     page.open("index.html")
@@ -548,7 +537,7 @@ def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
         theme,
     )
     for ink in ("ink", "soft", "mark", "good", "bad"):
-        assert min(contrast(colours[ink], colours[back]) for back in ("back", "band")) >= 4.5, (theme, ink)
+        assert min(colour_contrast(colours[ink], colours[back]) for back in ("back", "band")) >= 4.5, (theme, ink)
 
 
 def test_no_page_is_wider_than_a_phone(phone: Page) -> None:

@@ -13,15 +13,13 @@ from leaderboard.read.results import collect
 from leaderboard.site import sentences
 from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
-from leaderboard.tables.summary import Summary, SummaryRow, complete_block, summaries
+from leaderboard.tables.summary import Summary, complete_block, summaries
+
+from ..conftest import churn_by_loop, row_of
 
 
 def summary_of(cells: list[Cell], task: Task = "classification") -> Summary:
     return next(summary for summary in summaries(collect(cells)) if summary.task == task)
-
-
-def row_of(summary: Summary, title: str) -> SummaryRow:
-    return next(row for row in summary.rows if row.title == title)
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +29,8 @@ def cells(make_cell) -> list[Cell]:
     return [make_cell(f"d{i}", method, rate) for i in range(4) for method, rate in rates.items()]
 
 
-def churn(cell) -> float:
-    """A plain double loop."""
-    labels = cell.predictions["id"].values.argmax(-1)
-    r = len(labels)
-    return float(np.mean([(labels[i] != labels[j]).mean() for i in range(r) for j in range(i)]))
+def churn(cell: Cell) -> float:
+    return churn_by_loop(cell.predictions["id"].values)
 
 
 def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:

@@ -27,9 +27,9 @@ from leaderboard.tables.order import (
     resolution_elsewhere,
     stability,
 )
-from leaderboard.tables.summary import YOURS, Summary, SummaryRow, summaries, summary_of
+from leaderboard.tables.summary import YOURS, Summary, summaries, summary_of
 
-from ..conftest import flipping, sure
+from ..conftest import flipping, row_of, sure
 
 N = 120
 
@@ -73,10 +73,6 @@ def cells(make_cell) -> list[Cell]:
 
 def on_front(cells: list[Cell]) -> Summary:
     return summary_of(collect(cells), "classification", "headline")
-
-
-def row_of(summary: Summary, title: str) -> SummaryRow:
-    return next(row for row in summary.rows if row.title == title)
 
 
 def test_places_go_by_the_mean_matched_churn_over_families(cells: list[Cell]):
@@ -264,15 +260,6 @@ def test_regressions_are_ordered_by_the_share_of_variance_that_is_retraining(mak
         {title: 100 * churn for title, churn in churns.items()}
     )
     assert places.places("classification", collect(made), "runs") is None
-
-
-def test_a_collapse_keeps_a_method_out_of_the_mean_ranks_alone(cells: list[Cell], make_cell):
-    ramp = np.linspace(0.1, 0.4, N)
-    never = np.stack([1 - ramp, ramp], axis=-1)[None].repeat(10, axis=0)
-    one = [make_cell("never", never, dataset=f"d{d}", about={"family": "f"}) for d in range(3)]
-    row = row_of(on_front([*cells, *one]), "NEVER")
-    assert (row.rank, row.collapsed) == (None, "collapsed on D0, D1, D2")
-    assert row.churn == 0, "its order of molecules never changes"
 
 
 def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(cells: list[Cell]):

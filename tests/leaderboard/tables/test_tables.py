@@ -15,6 +15,8 @@ from leaderboard.tables.columns import pairs_of, versus
 from leaderboard.tables.entries import EXPECTED, FACTORS, TABLES, build, stamp
 from leaderboard.tables.table import MISSING, Table, Value
 
+from ..conftest import churn_by_loop
+
 
 @pytest.fixture(scope="module")
 def tables(world: Results) -> dict[str, Table]:
@@ -24,11 +26,6 @@ def tables(world: Results) -> dict[str, Table]:
 def row(table: Table, *heads: str) -> dict[str, Value]:
     (cells,) = [row for row in table.rows if row[: len(heads)] == heads]
     return dict(zip(table.header, cells, strict=True))
-
-
-def churn(values: np.ndarray) -> float:
-    classes = values.argmax(axis=2)
-    return float(np.mean([np.mean(a != b) for a, b in combinations(classes, 2)]))
 
 
 def of(world: Results, dataset: str, title: str) -> list[np.ndarray]:
@@ -54,7 +51,7 @@ def test_without_erm_only_tables_without_comparisons_are_built(world):
 def test_the_main_table_has_the_mean_difference_over_splits_and_gaps_for_missing_cells(world, tables):
     cells = row(tables["main"], "Twin of small")
     splits = zip(of(world, "twin_of_small", "CALM"), of(world, "twin_of_small", "ERM"), strict=True)
-    expected = np.mean([churn(ours) - churn(erm) for ours, erm in splits])
+    expected = np.mean([churn_by_loop(ours) - churn_by_loop(erm) for ours, erm in splits])
     assert cells["CALM"].number == pytest.approx(100 * expected)
     assert cells["CALM"].low < cells["CALM"].number < cells["CALM"].high
     assert row(tables["main"], "Mid")["CALM"] == Value(MISSING)
@@ -138,7 +135,7 @@ def test_magnitudes_are_those_of_erm(world, tables):
     cells = row(tables["magnitudes"], "Mid")
     (erm,) = of(world, "mid", "ERM")
     assert (cells["Train"].text, cells["ID test"].text) == ("320", "80")
-    assert cells["Churn (%)"].number == pytest.approx(100 * churn(erm))
+    assert cells["Churn (%)"].number == pytest.approx(100 * churn_by_loop(erm))
     assert [cells[0] for cells in tables["borderline"].rows] == ["Edge"]
 
 
@@ -154,7 +151,7 @@ def test_splits_are_shown_one_by_one_with_their_range(world, tables):
     (first, second, mean, spread) = [dict(zip(table.header, cells, strict=True)) for cells in table.rows[:4]]
     assert [row["Split"] for row in (first, second, mean, spread)] == ["7", "99", "mean", "range"]
     assert first["Dataset"] == "Small (dev)"
-    numbers = [100 * churn(values) for values in of(world, "small", "ERM")]
+    numbers = [100 * churn_by_loop(values) for values in of(world, "small", "ERM")]
     assert [cells["ERM, churn (%)"].number for cells in (first, second)] == pytest.approx(numbers)
     over = mean["ERM, churn (%)"]
     student = stats.t.interval(0.95, 1, np.mean(numbers), stats.sem(numbers))
