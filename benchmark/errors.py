@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from sysconfig import get_path
 
-MANY = 100
-"""Names that are too many to list: of datasets."""
+MANY = 80
+"""Names that are too many to list."""
 
 
 class UserError(Exception):
@@ -21,7 +21,9 @@ def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
     if near:
         hint = f"did you mean {' or '.join(map(repr, near))}?"
     elif len(choices) > MANY:
-        hint = f"churn list shows the {len(choices)} that are known, and churn new-dataset makes one of a table"
+        nearest = ", ".join(folded[text] for text in get_close_matches(name.lower(), folded, n=5, cutoff=0))
+        hint = f"{len(choices)} are known, such as {nearest}"
+        hint += "; churn list shows datasets, and churn new-dataset makes one of a table" * (kind == "dataset")
     else:
         hint = f"known: {', '.join(choices) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
 from benchmark.files import install
+from benchmark.settings import visible
 from benchmark.types import (
     PAPER,
     REFERENCE,
@@ -224,9 +225,14 @@ def describe(cls: T, name: str, **about: Any) -> T:
 
 
 def _refuse_names(part: type[Any]) -> None:
-    """Raise ValueError for unknown tasks, and for hyperparameters that are named but unknown, or hide an attribute."""
+    """Raise ValueError for unknown tasks, invisible characters, and hyperparameters unknown or hiding an attribute."""
     if not part.tasks or not set(part.tasks) <= set(TASKS):
         raise ValueError(f"method {part.name!r}: tasks = {part.tasks}: expected a list of {' and '.join(TASKS)}")
+    for text in (part.name, part.title):
+        try:
+            visible(text)
+        except ValueError as error:
+            raise ValueError(f"method {part.name!r}: {text!a} {error}") from None
     known = [field.name for field in fields(part)]
     if hidden := [field for field in known if hasattr(Remedy if issubclass(part, Remedy) else Learner, field)]:
         raise ValueError(

@@ -190,6 +190,8 @@ def make_method(
     (see ``benchmark.tuning``), for a dataset of a ``family``. Raises UserError for anything that is unknown or does not
     go together.
     """
+    if text == REFERENCE and learner:
+        text, learner = learner, ""
     cls, given = find(text)[0], {}
     if issubclass(cls, Learner):
         if learner:
@@ -199,8 +201,6 @@ def make_method(
     chosen = bool(learner) and learner != backbone
     trained = _part(learner or backbone, task, given, backbone, sampling)
     if isinstance(trained, Remedy):
-        if text == REFERENCE:
-            return make_method(learner, task, overrides, backbone, sampling, "", features, tune, family)
         own = _part(backbone, task, {}, backbone, sampling)
         assert isinstance(own, Learner)
         trained = Remedied(trained, own)

@@ -1,6 +1,7 @@
-"""Parsers of command-line texts: settings as ``NAME=VALUE``, and seeds."""
+"""Parsers of command-line texts: settings as ``NAME=VALUE``, and seeds; and the check of texts that are shown."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmark.errors import UserError
@@ -8,6 +9,17 @@ from benchmark.types import Sampling, partner
 
 DEFAULT_SEEDS: Mapping[Sampling, str] = {"paper": "10", "nested": "10", "halves": "20", "update": "10"}
 """Train seeds of a result on the leaderboard. Ten halvings cost as much as ten retrainings on the whole."""
+
+
+FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters and marks without ink, which no category of Unicode tells from others."""
+
+
+def visible(text: str) -> str:
+    """Return a name or title as it is. Raises ValueError for an invisible character, with which two look the same."""
+    if hidden := next((c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") or c in FILLERS), ""):
+        raise ValueError(f"has the invisible character U+{ord(hidden):04X}; remove it")
+    return text
 
 
 def assignments(parts: Iterable[str], where: str) -> dict[str, str]:

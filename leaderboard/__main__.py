@@ -204,7 +204,7 @@ def compare(
     first: Annotated[
         str,
         typer.Argument(
-            help="A method, by its name or title; or a CSV of published numbers; or the folder of an earlier export.",
+            help="A method, by its name or title; or a CSV of published numbers.",
             show_default="the paper's numbers",
         ),
     ] = "",
@@ -215,7 +215,7 @@ def compare(
     on: Annotated[
         str,
         typer.Option(
-            help="Of methods: headline, wide, regression, wide-regression, or names of datasets separated by commas."
+            help="Of methods: headline, wide, regression, wide-regression or names of datasets, separated by commas."
         ),
     ] = "headline",
     sampling: Annotated[
@@ -247,6 +247,16 @@ def compare(
     kind = commands.interval_kind(ci)
     if second and markdown is not None:
         raise UserError("--markdown is for published numbers: two methods are printed; send the output to a file")
+    paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"
+    if not second:
+        if not paper.is_file():
+            raise UserError(
+                f"{first}: no such file of published numbers; to compare methods, name two, as in twin bagging"
+            )
+        if measure or sampling or on != "headline" or kind != "runs":
+            raise UserError("--measure, --on, --sampling and --ci are for two methods: name both, as in twin bagging")
+        if markdown is not None and markdown.exists() and markdown.samefile(paper):
+            raise UserError(f"--markdown {markdown}: it is read: expected a file of its own to write to")
     store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
     if second:
         typer.echo(f"reading the results in {store}", err=True)
@@ -258,8 +268,7 @@ def compare(
         sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
     else:
-        paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
-        comparisons = compare(results, Path(first) if first else paper)
+        comparisons = compare(results, paper)
         if markdown is None:
             typer.echo(report.text(comparisons))
         else:

@@ -175,7 +175,9 @@ def test_a_learner_alone_is_erm_with_it():
     alone = make_method("svm:C=3", "classification", {"C": "9"})
     assert (alone.name, alone.remedy.name, alone.head.params["C"]) == ("svm", "erm", 3)
     assert (spelled(alone, "classification"), learner_of(alone, "classification")) == ("svm:C=3.0", "")
-    assert make_method("svm", "classification", {"C": "9"}).learner == METHODS["svm"](C=9.0)
+    for text, used in (("svm", ""), ("erm", "svm")):
+        made = make_method(text, "classification", {"C": "9"}, learner=used)
+        assert made.learner == METHODS["svm"](C=9.0)
     with pytest.raises(UserError, match="svm is a learner itself: name a remedy, as in --method bagging --lea"):
         make_method("svm", "classification", learner="knn")
 
@@ -506,6 +508,8 @@ def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(
     [
         ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
         ({"title": "Plain {}"}, {}, "its title names '', which"),
+        ({"title": "Pl\u200bain"}, {}, r"'Pl\\u200bain' has the invisible character U\+200B; remove it"),
+        ({"title": "Plain\u3164"}, {}, r"'Plain\\u3164' has the invisible character U\+3164"),
         ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
         ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),
         ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),

@@ -408,10 +408,17 @@ def export_protocol(
 
     Each train seed has its own training file, and its model is trained on that file alone.
     """
-    from benchmark.run.protocol import export
+    from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, export
 
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
     protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
-    console.print(f"wrote {path}\nnext: submissions/README.md; in submission.yml:\n  {protocol}", markup=False)
+    then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
+    needed = {*map(str, CANONICAL_SEEDS)} <= {*about["splits"]} and {*TRAIN_SEEDS[sampling]} <= {*about["train_seeds"]}
+    if about["dataset"] not in dataset_names() or not needed:
+        then = (
+            "next: churn score; a submission takes a dataset without settings, canonical seed "
+            f"{CANONICAL_SEEDS[0]} and train seeds 1 to {TRAIN_SEEDS[sampling][-1]}"
+        )
+    console.print(f"wrote {path}\n{then}", markup=False)

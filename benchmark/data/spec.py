@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import own_datasets, shipped_datasets
-from benchmark.settings import assignments
+from benchmark.settings import assignments, visible
 from benchmark.types import MLP, DatasetFacts, Recipe, Task
 
 UNVERIFIED = ("tadf", "hf")
@@ -63,9 +63,9 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     The fields are explained in datasets/README.md. The name of a variant has its settings, as in ``bace@train=200``.
     """
 
-    name: str = Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$")
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$"), AfterValidator(visible)]
     path: Path = Path()
-    title: str
+    title: Annotated[str, AfterValidator(visible)]
     task: Task
     group: Literal[
         "dev", "headline", "borderline", "excluded", "regression", "scope", "wide", "extra", "own", "variant"

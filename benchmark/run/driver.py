@@ -26,6 +26,7 @@ from benchmark.store import opening, outbox
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
 from benchmark.train.device import CPU
+from benchmark.types import REFERENCE
 
 if TYPE_CHECKING:  # MLflow takes seconds to import: a grid is planned without it
     from benchmark.store import tracking
@@ -60,6 +61,12 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
     for name in settings:
         if name not in hyperparameters:
             raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(hyperparameters))
+        having = [text for (_, text), method in made.items() if name in method.head.params]
+        spelled = [learner if text == REFERENCE and learner else text for text in having]
+        if all(f":{name}=" in text for text in spelled):
+            raise UserError(
+                f"--set {name}={settings[name]} has no effect beside {', '.join(dict.fromkeys(spelled))}: leave one out"
+            )
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)

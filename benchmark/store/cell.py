@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, NamedTuple, Self
@@ -20,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from benchmark.settings import visible
 from benchmark.store import revisions
 from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling, Tune
 
@@ -30,19 +30,15 @@ def _short(text: str) -> str:
     return text
 
 
-def _visible(text: str) -> str:
-    if hidden := next((c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")), ""):
-        raise ValueError(f"has the invisible character U+{ord(hidden):04X}")
-    return text
-
-
 def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
         raise ValueError("repeats a train seed")
     return seeds
 
 
-Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$"), AfterValidator(_short)]
+Name = Annotated[
+    str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$"), AfterValidator(_short), AfterValidator(visible)
+]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
 Code = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{16}|\S+@\S+( \S+@\S+)*)$", max_length=1000)]
 """Parts with their revisions, or the fingerprint of code that version 0.1.0 wrote and nobody knows any more."""
@@ -51,7 +47,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(pattern=r"^[\w.:=+-]*$"), AfterValidator(_short)]
 """Letters, digits and what separates settings; may be empty."""
-Title = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_visible)]
+Title = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(visible)]
 """One line of text."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from benchmark.data.problem import load_problem
-from benchmark.errors import UserError
+from benchmark.errors import UserError, located
 from benchmark.pipeline import Pipeline
 from benchmark.run import driver
 from benchmark.run.revisions import code_of
@@ -27,7 +27,17 @@ class LocalTrainer:
 
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
         pool = Parallel(n_jobs=self.jobs or -1, inner_max_num_threads=1, backend="loky")
-        return list(pool(delayed(function)(*item) for item in items))
+        return list(pool(delayed(_located)(function, item) for item in items))
+
+
+def _located(function: Callable[..., Any], item: tuple[Any, ...]) -> Any:
+    """Return ``function(*item)``. Raises RuntimeError with the place of an error, which no other process would know."""
+    try:
+        return function(*item)
+    except (UserError, RuntimeError):
+        raise
+    except Exception as error:
+        raise RuntimeError(located(error)) from error
 
 
 class TrainingContext(Context):
@@ -66,7 +76,7 @@ class TrainingContext(Context):
         self.note(f"computing {key}")
         try:
             content = make(LocalTrainer(code, self.jobs), *given)
-        except RuntimeError as error:  # of ``retrain``, which holds the traceback
+        except RuntimeError as error:  # of ``retrain``, which holds the traceback, or ``map``
             raise UserError(f"{key}: training failed: {str(error).strip().splitlines()[-1]}") from error
         self.store.log_record(Record(self.study.name, key, code, content))
         return content

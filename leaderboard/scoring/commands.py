@@ -105,7 +105,7 @@ def score(
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
     if table and not experiment and not any(source.startswith("runs:/") for source in given):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
-    _check_outputs(given, options, html=html, json=json, csv=csv, review=review)
+    _check_files(given, options, html=html, json=json, csv=csv, review=review)
     _say_reading(given, f"the experiment {experiment!r}" if experiment else "")
     runs, left_out = sources.read(given, options, tracking_uri, experiment, table, query)
     if left_out:
@@ -220,6 +220,7 @@ def gate(
     from leaderboard.scoring.gate import gate
 
     given = (baseline, candidate)
+    _check_files(given, options)
     of_models = [source for source in given if sources.is_model(source)]
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
@@ -266,7 +267,7 @@ def update(
     from leaderboard.scoring import update as updates
 
     given = [old, new, *filter(None, [retrained])]
-    _check_outputs(given, options, html=html, json=json, markdown=markdown, csv=csv)
+    _check_files(given, options, html=html, json=json, markdown=markdown, csv=csv)
     _say_reading(given)
     read = readers.read([table for _, table in sources.tables(given, tracking_uri)[0]], options)
     result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
@@ -328,18 +329,25 @@ def _say_reading(sources: Sequence[str], said: str = "") -> None:
         typer.echo(f"reading {said or ', '.join(sources[:3])}{', …' if len(sources) > 3 else ''}{size}", err=True)
 
 
-def _check_outputs(sources: Sequence[str], options: Options, **outputs: Path | None) -> None:
-    """Raise UserError for a file to write that is one to read, or that two options name."""
-    taken: dict[object, str] = {}
-    given = [(path, "", "") for path in [*map(Path, sources), *([options.truth] if options.truth else [])]]
-    given += [(path, f"--{name}", f"--{name} writes it") for name, path in outputs.items() if path]
-    for path, option, use in given:
-        if path.exists() and not path.is_file():
+def _check_files(sources: Sequence[str], options: Options, **outputs: Path | None) -> None:
+    """Raise UserError for a source that is given twice, and for a file to write that is read, or written twice."""
+    read = [_file(Path(source)) for source in sources]
+    if i := next((i for i, file in enumerate(read) if file in read[:i]), 0):
+        both = dict.fromkeys([sources[read.index(read[i])], sources[i]])
+        named = "is given twice" if len(both) == 1 else "are the same"
+        raise UserError(f"{' and '.join(both)} {named}, so they would agree on everything: give the table of each run")
+    taken = dict.fromkeys([*read, *([_file(options.truth)] if options.truth else [])], "it is read")
+    for name, path in outputs.items():
+        if path is None or (path.exists() and not path.is_file()):
             continue  # such as /dev/null
-        key = (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()  # alike for links
-        if option and key in taken:
-            raise UserError(f"{option} {path}: {taken[key] or 'it is read'}: expected a file of its own to write to")
-        taken[key] = use
+        if (file := _file(path)) in taken:
+            raise UserError(f"--{name} {path}: {taken[file]}: expected a file of its own to write to")
+        taken[file] = f"--{name} writes it"
+
+
+def _file(path: Path) -> object:
+    """Return what tells files apart: it is the same for two spellings of a path, and for links."""
+    return (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()
 
 
 def _write(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +51,24 @@ def open_folder(path: Path) -> Folder:
         )
     if not description.protocols and (path / MANIFEST).exists():
         description = description.model_copy(update={"protocols": _protocols(_bytes(path, MANIFEST))})
+    _refuse_meaningless(description, files)
     return Folder(path, path.parent.name, description, files)
+
+
+def _refuse_meaningless(description: Description, files: Collection[tuple[Sampling, str]]) -> None:
+    """Raise UserError for a field that is about something else than this submission's files, or a later version."""
+    names = {f"{sampling}/{dataset}" for sampling, dataset in files}
+    for field, given, known in (
+        ("protocols", description.protocols, names),
+        ("collapsed", description.collapsed, {dataset for _, dataset in files}),
+    ):
+        if other := next((name for name in given if name not in known), ""):
+            raise UserError(
+                f"submission.yml: {field}: it names {other!r}, of which there are no predictions here; expected some "
+                f"of {', '.join(sorted(known))}"
+            )
+    if description.superseded_by == description.version:
+        raise UserError(f"submission.yml: superseded_by: {description.version} is this version: expected a later one")
 
 
 def _protocols(manifest: bytes) -> dict[str, str]:

@@ -1,24 +1,18 @@
 """The card of a submission: ``submission.yml``."""
 
-import unicodedata
 from typing import Annotated, Any
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from benchmark.errors import UserError
+from benchmark.settings import visible
 
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 
 
-def _visible(text: str) -> str:
-    if hidden := next((c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")), ""):
-        raise ValueError(f"has the invisible character U+{ord(hidden):04X}; remove it")
-    return text
-
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_visible)]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(visible)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
 Version = Annotated[str, StringConstraints(pattern=NAME)]

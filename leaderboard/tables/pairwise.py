@@ -119,27 +119,25 @@ def title_of(datasets: Sequence[Dataset], text: str) -> str:
 
 
 def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
-    """Return a set of datasets by its name, or the datasets whose names ``on`` lists. Raises UserError.
+    """Return the datasets that ``on`` lists, by the names of sets and datasets. Raises UserError.
 
     Datasets of two tasks have no measure in common, so they are refused.
     """
     every = sets(results)
-    of_name = {
+    known = {dataset.name: (dataset,) for dataset in results.datasets} | {
         "headline": results.headline(),
         "regression": results.regressions(),
         "wide": every.get(("classification", "wide"), ()),
         "wide-regression": every.get(("regression", "wide"), ()),
     }
-    if on in of_name:
-        return of_name[on]
-    names = list(dict.fromkeys(name.strip() for name in on.split(",") if name.strip()))  # each is evidence once
-    known = {dataset.name: dataset for dataset in results.datasets}
-    for name in names:
+    chosen: dict[str, Dataset] = {}  # each is evidence once
+    for name in filter(None, map(str.strip, on.split(","))):
         if name not in known:
-            raise did_you_mean("dataset", name, [*of_name, *known])
-    if len({known[name].task for name in names}) != 1:
-        raise UserError(f"--on {on!r}: expected {', '.join(of_name)}, or names of datasets of one task")
-    return tuple(known[name] for name in names)
+            raise did_you_mean("dataset", name, list(known))
+        chosen |= {dataset.name: dataset for dataset in known[name]}
+    if len({dataset.task for dataset in chosen.values()}) > 1:
+        raise UserError(f"--on {on!r}: expected datasets of one task")
+    return tuple(chosen.values())
 
 
 def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
@@ -221,10 +219,11 @@ def answer(pair: Pairwise) -> str:
     if not np.isnan(other.p):
         interval = column.show(other).text.partition(" ")[2]
         elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
+    families = "1 family" if n == 1 else f"{n} families"
     p = "" if np.isnan(pair.mean.p) else f", {_p(pair.mean.p)}"
     return (
         f"On these datasets, {verdict} than {pair.second} in {name}: {column.title} {column.show(pair.mean).text} on "
-        f"average{p}. On other families: {elsewhere}. Of {n} families here it wins on {wins} and loses on {losses}; on "
+        f"average{p}. On other families: {elsewhere}. Of {families} here it wins on {wins} and loses on {losses}; on "
         f"{ties} the interval includes 0."
     )
 

@@ -85,6 +85,17 @@ def test_planning_computes_no_features_of_other_pipelines_than_the_datasets(monk
             planned.problem  # noqa: B018
 
 
+@pytest.mark.parametrize(("method", "learner"), [("svm:C=10", ""), ("erm", "svm:C=10")])
+def test_a_setting_that_no_method_takes_is_refused(method, learner):
+    with pytest.raises(UserError, match="--set C=1 has no effect beside svm:C=10: leave one out"):
+        plan_grid(Grid([method], [DATASET], [99], [1, 2], "halves", learner), {"C": "1"})
+
+
+def test_a_setting_that_another_method_takes_stays(quick):
+    first, second = plan_grid(Grid(["knn:k=3", "knn"], [DATASET], [99], [1, 2], "halves"), {"k": "7"})
+    assert [cell.method.head.params["k"] for cell in (first, second)] == [3, 7]
+
+
 def test_a_variant_by_features_is_what_all_methods_read(quick):
     erm, own = plan_grid(Grid(["erm", "multi_kernel"], [f"{DATASET}@features=atom_pairs.64"], [99], [1, 2]), {})
     assert erm.problem.train.x.shape[1] == own.problem.train.x.shape[1] == 64

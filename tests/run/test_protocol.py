@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
@@ -56,3 +57,16 @@ def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anyt
     with pytest.raises(UserError, match="3 without the other half; use an even count"):
         export("b3db_measured", tmp_path / "protocol", seeds=(1, 2, 3))
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["b3db_measured"], "in submission.yml:\n  protocols: {halves/b3db_measured: "),
+        (["b3db_measured@train=24"], "next: churn score; a submission takes a dataset without settings"),
+        (["b3db_measured", "--seeds", "2"], "canonical seed 99 and train seeds 1 to 20"),
+    ],
+)
+def test_a_line_for_a_submission_is_printed_if_submit_takes_it(tmp_path, capsys, words, said):
+    app(["export-protocol", *words, "--out", str(tmp_path / "out")], standalone_mode=False)
+    assert said in capsys.readouterr().out

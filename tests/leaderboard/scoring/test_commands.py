@@ -116,10 +116,10 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     result = run("gate", old, str(tmp_path / "new.csv"), "--max-flips", "5%")
     assert isinstance(result.exception, UserError), "which exits with 2"
     assert "'m0' is in" in str(result.exception)
-    result = run("gate", old, old, "--max-flips", "much")
+    result = run("gate", old, "new.csv", "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
     for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):
-        result = run("gate", old, old, "--max-flips", "5%", option, value)
+        result = run("gate", old, "new.csv", "--max-flips", "5%", option, value)
         assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
 
 
@@ -142,6 +142,22 @@ def test_no_output_overwrites_an_input_or_another_output(tmp_path, monkeypatch, 
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert message in str(run(words[0], "old.csv", "new.csv", *words[1:]).exception)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "old.csv", "./old.csv"], "old.csv and ./old.csv are the same"),
+        (["gate", "old.csv", "old.csv", "--max-flips", "5%"], "old.csv is given twice"),
+        (["gate", "models:/m/1", "models:/m/1", "--max-flips", "5%"], "models:/m/1 is given twice"),
+        (["update", "old.csv", "new.csv", "--retrained", "link.csv"], "old.csv and link.csv are the same"),
+    ],
+)
+def test_a_table_is_not_compared_with_itself(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    old, _ = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
+    (tmp_path / "link.csv").symlink_to(old)
+    assert message in str(run(*words).exception)
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):

@@ -63,6 +63,21 @@ def test_a_file_that_does_not_belong_is_refused(copied, name):
     refused(copied, re.escape(name) + "' does not belong in a submission; expected only .*, without variants")
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("superseded_by: 1.0", "superseded_by: 1.0 is this version: expected a later one"),
+        ("collapsed: [bace_x]", "collapsed: it names 'bace_x', of which there are no predictions here"),
+        ("protocols: {paper/bace: 0123456789abcdef}", "protocols: it names 'paper/bace', .* of halves/b3db_measured"),
+    ],
+)
+def test_a_field_about_nothing_in_the_submission_is_refused(copied, line, message):
+    card = copied / "submission.yml"
+    kept = [other for other in card.read_text().splitlines() if not other.startswith(line.partition(":")[0])]
+    card.write_text("\n".join([*kept, line]))
+    refused(copied, rf"submission\.yml: {message}")
+
+
 @pytest.mark.parametrize("name", ["submission.yml", FILE, "predictions", "predictions/halves"])
 def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
     (copied / name).rename(tmp_path / "elsewhere")

@@ -78,7 +78,7 @@ def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(wor
     assert "on average, p < 0.001. On other families: [" in churn
     assert "(Student's t over 2 families). Of 2 families here it wins on 2" in churn
     alone = answer(compared([world.dataset("mid")], "BAGGING", "ERM"))
-    assert "On other families: one family says nothing. Of 1 families" in alone
+    assert "On other families: one family says nothing. Of 1 family here" in alone
     assert to_table(pairs).rows[-1][0] == "Mean over 2 families"
 
 
@@ -116,6 +116,8 @@ def test_what_cannot_be_compared_is_refused_by_name(world: Results):
         datasets_on(world, "solubilty")
     with pytest.raises(UserError, match="datasets of one task"):
         datasets_on(world, "mid,solubility")
+    both = [d.name for d in datasets_on(world, "edge,headline")]
+    assert sorted(both) == sorted({"edge", *(d.name for d in world.headline())})
     assert [d.name for d in datasets_on(world, "mid")] == [d.name for d in datasets_on(world, "mid, mid")] == ["mid"]
     assert datasets_on(world, "headline") == world.headline()
     assert datasets_on(world, "regression") == world.of_task("regression")
