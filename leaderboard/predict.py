@@ -255,7 +255,9 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
         raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
     if others := [name for name in alike if name != chosen]:
         notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
-    return table.assign(**{SMILES: table[chosen]})
+    table = table.assign(**{SMILES: table[chosen]})
+    table.attrs["smiles"] = chosen
+    return table
 
 
 def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:

@@ -367,6 +367,8 @@ def _next_version(file: Path, name: str) -> None:
     say(f"wrote {path}, the next version of {last}, which is unchanged")
     rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
+    if found.doubt:
+        say(f"  {found.doubt}")
     if found.ignored:
         say(f"  not features, because {last} has no such columns: {', '.join(map(repr, found.ignored))}")
     say(f"next: churn update --dataset {spec.spelled}")

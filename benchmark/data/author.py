@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import tomli_w
 
@@ -108,6 +109,8 @@ def write_dataset(
     return path
 
 
+FEWEST = 10
+"""Numbers of a new version from which on their median is compared with that of the version before."""
 LISTED = [*Left.__annotations__]
 """Columns of the list of rows that are left out."""
 
@@ -151,13 +154,14 @@ def _kept(folder: Path, sha256: str) -> Path:
 class Changed:
     """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
     with another target: a number, a class or a side of the cut, however it is written. Columns of numbers that the old
-    version has not are ``ignored``."""
+    version has not are ``ignored``. ``doubt`` says so if new numbers seem to have another unit than the old ones."""
 
     added: int
     removed: int
     changed: int
     kept: int
     ignored: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
@@ -238,4 +242,18 @@ def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Ch
     before, after = targets(old), targets(new)
     both = before.keys() & after.keys()
     changed = sum(before[key] != after[key] for key in both)
-    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, ignored)
+    known = [number for of in before.values() for number in of.elements()]
+    fresh = [number for key, of in after.items() if before.get(key) != of for number in of.elements()]
+    doubt = _doubt(known, fresh) if new.task == "regression" and len(fresh) >= FEWEST else ""
+    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, ignored, doubt)
+
+
+def _doubt(known: Sequence[float], fresh: Sequence[float]) -> str:
+    """Return what to say if the medians of two sets of numbers are further apart than five widths of one of them."""
+    (low, old, high), (least, new, most) = (np.percentile(numbers, [25, 50, 75]) for numbers in (known, fresh))
+    if abs(new - old) <= 5 * min(high - low, most - least) or min(high - low, most - least) == 0:
+        return ""
+    return (
+        f"the median of the new or changed numbers is {new:.3g}, and that of the version before {old:.3g}: are they in "
+        "the same unit?"
+    )

@@ -136,6 +136,10 @@ class Options:
         for name, known in CHOICES.items():
             if (given := getattr(self, name)) not in ("", *known):
                 raise did_you_mean(name if name == "task" else f"--{name}", given, list(known))
+        if self.classes and self.positive:
+            raise UserError("--classes and --positive both name class 1: leave one of them out")
+        if self.task == "regression" and (self.classes or self.positive):
+            raise UserError("--task regression has no classes: leave it out, or --classes and --positive")
         if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
             raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
         if targets := {self.target, *self.beside} & {*self.one_hot}:
@@ -159,6 +163,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     for column in given.columns:
         if column not in columns:
             refuse_headless(columns, file.name)
+            if len(columns) == 1:
+                raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
             raise did_you_mean(f"column of {file.name}", column, columns)
     notes: list[str] = list(table.attrs["notes"])
     others = [name for name in columns if name != given.target]
@@ -278,7 +284,7 @@ class _Target:
 
     def __init__(self, table: pd.DataFrame, target: str, columns: Sequence[str], file: str, notes: list[str]):
         self.table, self.target, self.columns, self.notes = table, target, columns, notes
-        self.where = f"{file}: column {target!r}"
+        self.file, self.where = file, f"{file}: column {target!r}"
         self.texts = _present(table[target])
         self.numbers = pd.Series(dtype=float)
         """Those of a regression or a cut, without missing values and, if they are left out, bounds."""
@@ -304,7 +310,7 @@ class _Target:
             return found | self._of_words(numbers, given)
         cut = given.positive.startswith(">= ")
         relation = self._relation() if numbers.nunique() > 2 or given.task == "regression" else ""  # classes have none
-        written = relations(self.table, self.target, relation)[self.texts.index]
+        written = relations(self.table, self.target, relation, self.file)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
         if relation:
             stated = self.table[relation][self.texts.index].map(lambda text: related(text)[0])
@@ -389,7 +395,11 @@ class _Target:
         def distance(name: str) -> tuple[int, int]:
             return -len(words[name] & ours), abs(self.columns.index(name) - place)
 
-        candidates = [name for name in words if _is_relation(self.table[name]) and belongs(name)]
+        candidates = [name for name in words if _is_relation(self.table[name], name) and belongs(name)]
+        texts = {name: _present(self.table[name]) for name in words if RELATIONS.search(name) and not candidates}
+        for name, odd in texts.items():
+            if len(odd) and not odd.map(is_number).all():
+                self.notes.append(f"{name!r} holds no relations, but {_counted(odd)}: all values are taken as exact")
         return min(candidates, key=distance, default="")
 
     def decimal(self, texts: pd.Series) -> str:
@@ -625,10 +635,13 @@ def _present(texts: pd.Series) -> pd.Series:
     return there[~there.isin(MISSING)]
 
 
-def _is_relation(texts: pd.Series) -> bool:
-    """Return whether a column holds relations of a value to the true one, such as = and >, and nothing else."""
+def _is_relation(texts: pd.Series, name: str = "") -> bool:
+    """Return whether a column holds relations of a value to the true one, such as = and >: all of its texts or, if its
+    name or most of the texts say so, some."""
     there = _present(texts)
-    return len(there) > 0 and bool(there.map(lambda text: bool(RELATION.fullmatch(text))).all())
+    known = there.map(lambda text: bool(RELATION.fullmatch(text))).astype(bool)
+    signs = known & there.str.contains("[<>=≤≥]")
+    return bool(known.any() and (known.all() or RELATIONS.search(name) or signs.mean() > 0.5))
 
 
 def _is_unit(texts: pd.Series, name: str) -> bool:

@@ -101,7 +101,7 @@ class Featuriser:
             texts[SMILES] = [text.strip() if isinstance(text, str) else "" for text in table[SMILES]]
             with rdBase.BlockLogs():
                 for i, text in enumerate(texts[SMILES]):
-                    molecule, reasons[i] = _parsed(text)
+                    molecule, reasons[i] = _parsed(text, table.attrs.get("smiles", SMILES))
                     if molecule is not None and self.fields["desalt"]:
                         texts[SMILES][i] = Chem.MolToSmiles(parent(molecule))
                         molecule = Chem.MolFromSmiles(texts[SMILES][i])
@@ -164,13 +164,13 @@ def _texts(spec: DatasetSpec) -> list[str]:
     return [*filter(None, [spec.formulas]), *(name for name, *_ in spec.one_hot)]
 
 
-def _parsed(text: str) -> tuple[Chem.Mol | None, str]:
-    """Return a molecule, or None and why the dataset would not have it either."""
+def _parsed(text: str, column: str) -> tuple[Chem.Mol | None, str]:
+    """Return a molecule, or None and why the dataset would not have the text of a column either."""
     if not text:
-        return None, f"column {SMILES!r}: expected a SMILES, found nothing"
+        return None, f"column {column!r}: expected a SMILES, found nothing"
     shown = repr(text if len(text) <= 80 else f"{text[:80]}…")
     molecule, large = parsed(text)
     if large:
         most = f"at most {MOST_ATOMS} atoms and {LONGEST:,} characters"
-        return None, f"column {SMILES!r}: expected a molecule of {most}, found {shown}"
-    return molecule, "" if molecule is not None else f"column {SMILES!r}: RDKit cannot parse {shown}"
+        return None, f"column {column!r}: expected a molecule of {most}, found {shown}"
+    return molecule, "" if molecule is not None else f"column {column!r}: RDKit cannot parse {shown}"

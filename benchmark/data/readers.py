@@ -270,7 +270,8 @@ def _delimited(text: str) -> tuple[Cells, str]:
             spanned.clear()
             line = reader.line_num + first
     except csv.Error as error:
-        raise ValueError(f"line {line}: {error}") from error
+        long = ": is a quote never closed? Leave out columns of long texts" if "limit" in str(error) else ""
+        raise ValueError(f"line {line}: {error}{long}") from error
     if not rows:
         raise ValueError("it is empty")
     if last.count('"') % 2:

@@ -184,7 +184,7 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     """
     if spec.bounds != "exclude":
         return np.zeros(len(raw), dtype=bool)
-    marks = relations(raw, spec.target, spec.relation).map(lambda text: related(text)[0])
+    marks = relations(raw, spec.target, spec.relation, spec.name).map(lambda text: related(text)[0])
     bound = marks.isin(["<", ">"])
     if spec.cut and spec.cut != "median":
         value = pd.to_numeric(numbers[spec.target], errors="coerce")
@@ -196,11 +196,20 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
     return bound.to_numpy(dtype=bool)
 
 
-def relations(raw: pd.DataFrame, target: str, column: str) -> pd.Series:
-    """Return texts (N,) that say which targets are bounds: those with a mark of their own, others in ``column``."""
-    return (
-        raw[column].where(raw[target].map(lambda text: related(text)[0]) == "", raw[target]) if column else raw[target]
-    )
+def relations(raw: pd.DataFrame, target: str, column: str, where: str) -> pd.Series:
+    """Return texts (N,) that say which targets are bounds: those with a mark of their own, others in ``column``.
+
+    Raises UserError, with the line and ``where``, for a text in ``column`` that is no relation.
+    """
+    if not column:
+        return raw[target]
+    odd = raw[~raw[column].map(lambda text: text.strip() in MISSING or bool(RELATION.fullmatch(text.strip())))]
+    if len(odd):
+        raise UserError(
+            f"{where}: column {column!r}, line {odd[LINE].iloc[0]}: {odd[column].iloc[0]!r} is no relation: write = or "
+            "nothing for a value, < or > for a bound, ~ for an approximate value"
+        )
+    return raw[column].where(raw[target].map(lambda text: related(text)[0]) == "", raw[target])
 
 
 def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Series:
@@ -212,7 +221,7 @@ def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Serie
 
 
 def _strictly_less(raw: pd.DataFrame, spec: DatasetSpec) -> pd.Series:
-    texts = relations(raw, spec.target, spec.relation)
+    texts = relations(raw, spec.target, spec.relation, spec.name)
     less = texts.map(lambda text: related(text)[0]) == "<"
     return less & ~texts.str.contains(r"[=≤]|\bl[te]?e\b|equal", case=False)
 
@@ -292,7 +301,7 @@ def _numbers(
         row = int(np.flatnonzero(wrong)[0])
         raise UserError(
             f"{spec.name}: column {spec.target!r}, line {raw[LINE].iloc[row]}: expected {expected}, found "
-            f"{text.iloc[row]!r}"
+            f"{text.iloc[row]!r}; if it means a missing value, use --ignore-value {text.iloc[row]!r}"
         )
     numbers[~rows] = np.nan
     return numbers

@@ -6,7 +6,7 @@ the paper leaves open about its tables is in ``leaderboard.paper.reasons.MATCHES
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -61,6 +61,9 @@ def _compared(row: Published, find: Callable[[Published], Ours]) -> Comparison:
     wider = _verdict(row, ours.wider()) if verdict == "disagrees" and ours.wider else "not compared"
     e, scale = ours.estimate, SCALES[row.unit]
     why = "no interval to judge by" if verdict == "not compared" else ""
+    others = (replace(row, value=row.value * f, last_place=row.last_place * f) for f in (100, 0.01))
+    if verdict == "disagrees" and any(_verdict(other, ours.estimate) == "agrees" for other in others):
+        why = "disagrees, and would agree if it were a fraction for a percentage, or the reverse: check its unit"
     return Comparison(row, Estimate(e.value * scale, e.low * scale, e.high * scale), verdict, wider, why)
 
 

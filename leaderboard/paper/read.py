@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -32,18 +33,24 @@ class Published:
 def read(path: Path) -> list[Published]:
     """Read the rows of a file of published numbers. Raises UserError."""
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines)
-            if missing := ", ".join(sorted(set(COLUMNS) - set(reader.fieldnames or ()))):
+            names = reader.fieldnames or ()
+            if twice := next((name for name in names if names.count(name) > 1), ""):
+                raise UserError(f"{path}: two columns are called {twice!r}: rename the one that is not meant")
+            if missing := ", ".join(sorted(set(COLUMNS) - set(names))):
                 raise UserError(f"{path}: lacks the columns {missing}; expected {', '.join(COLUMNS)}")
             return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
 
 def _published(row: Mapping[str, str], where: str) -> Published:
+    if None in row:  # where DictReader puts what is beyond the header
+        raise UserError(f"{where}: more fields than columns in the header: values with commas need quotes")
+
     def number(column: str, empty: float | None = None) -> float:
-        text = row[column] or ""
+        text = (row[column] or "").strip()
         if not text and empty is not None:
             return empty
         try:
@@ -59,6 +66,6 @@ def _published(row: Mapping[str, str], where: str) -> Published:
     value, split = number("value"), number("canonical_seed")
     if split != int(split):
         raise UserError(f"{where}: canonical_seed is {row['canonical_seed']!r}, expected a whole number")
-    digits = len(row["value"].partition(".")[2])
+    place = Decimal(1).scaleb(int(Decimal(row["value"].strip()).as_tuple().exponent))
     names = (row["table"], row["dataset"], row["method"], int(split), row["metric"], row["unit"])
-    return Published(*names, value, number("low", np.nan), number("high", np.nan), 10.0**-digits)
+    return Published(*names, value, number("low", np.nan), number("high", np.nan), float(place))

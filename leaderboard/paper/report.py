@@ -115,7 +115,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _row(c: Comparison) -> tuple[str | Value, ...]:
     p = c.published
-    digits = round(-np.log10(p.last_place))
+    digits = max(0, round(-np.log10(p.last_place)))
     signed = p.metric.startswith("delta")
     published = Value.of(Estimate(p.value, p.low, p.high), digits=digits, signed=signed)
     ours = Value.of(c.ours, digits=digits, signed=signed)

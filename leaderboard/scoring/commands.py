@@ -306,7 +306,7 @@ def interval_kind(text: str) -> IntervalKind:
 
 def _share(text: str, option: str) -> float:
     try:
-        value = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
+        value = float(text.strip().removesuffix("%")) / (100 if text.rstrip().endswith("%") else 1)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:

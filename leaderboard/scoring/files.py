@@ -97,7 +97,8 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
         columns = kinds.get(path.suffix.lower(), _csv)(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
-        raise UserError(f"{name}: cannot be read as {expected}: {error}") from error
+        long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * ("block" in str(error))
+        raise UserError(f"{name}: cannot be read as {expected}: {error}{long}") from error
     read = table(name, columns, ordered=ordered)
     if path.suffix not in kinds and (first := _entry_above(read)) is not None:
         raise UserError(
@@ -192,7 +193,7 @@ def _logged(path: Path) -> Iterable[tuple[str, Any]]:
 
 
 def texts_of(path: Path) -> pa.Table:
-    """Read every column of a CSV as text; the most frequent of comma, semicolon and tab in the header is the separator.
+    """Read every column of a CSV as text; the most frequent of , ; | and tab in the header is the separator.
 
     What is empty is missing, unless it is in quotes. A file may be compressed, as its suffix says. Raises ValueError
     for one that is no text in UTF-8.
@@ -203,7 +204,11 @@ def texts_of(path: Path) -> pa.Table:
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
     header = start.partition(b"\n")[0]
-    mark = max(",;\t", key=lambda mark: header.count(mark.encode()))
+    mark = max(",;\t|", key=lambda mark: header.count(mark.encode()))
+    if mark.encode() not in header and len(header.split()) > 1:
+        raise ValueError(
+            f"its only column is {header.decode(errors='replace').strip()[:60]!r}: put commas between fields"
+        )
     parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     with pa.csv.open_csv(path, parse_options=parsed) as reader:
         names = reader.schema.names

@@ -437,9 +437,11 @@ def _coded(
 
     Raises UserError if they do not match.
     """
-    if kind == "values":
-        return (), {}, {}
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
+    if kind == "values":
+        if given:
+            raise UserError(f"--classes {','.join(given)}: {name} has values: leave it out, or say --kind labels")
+        return (), {}, {}
     if kind == "labels":
         labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))

@@ -16,7 +16,8 @@ from benchmark.errors import UserError
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
-EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "smiles", "smi")
+EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "drug_id")
+EXAMPLE += ("smiles", "smi", "drug")  # TDC calls ids and SMILES Drug_ID and Drug
 INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 """Names of the index that pandas writes."""
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
@@ -43,6 +44,8 @@ QUANTITIES = ROLES["about"] | {"confidence", "entropy", "rank", "time", "runtime
 """Words for what a model may predict, as in ``logp_pred`` and ``fold0_pred``, while ``pred_std`` is no prediction."""
 AVERAGES = frozenset(("mean", "avg", "average", "median", "votes", "mw", "logp", "tpsa"))
 """Words of other roles in names of columns that may be predictions after all, if nothing else is."""
+SUMMARIES = ROLES["summary"] | {"ensemble", "consensus"}
+"""Words that in a column of runs name no run."""
 SPELLED = PREDICTS | ROLES["probability"] | {"run", "runs", "seed", "seeds", "model", "models"}
 """Words that no column of true values has in its name."""
 VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
@@ -197,6 +200,11 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     """
     run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
+    if run and (summary := next((text for text in runs if SUMMARIES >= {*words(text)} - REPEATS > set()), "")):
+        raise UserError(
+            f"{table.name}, column {run!r}: {summary!r} is by its name no run but a summary of runs: leave out its "
+            "rows or, if it is a run, rename it"
+        )
     if example is not None:
         t, ids = filled(table, example), table.columns[example].encoded[1]
     else:
@@ -414,7 +422,7 @@ class Reading:
         """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""
         pool = self._pool("probability", "predicted", "")
         truth = any(role == "truth" for role in self.roles.values())
-        families = [tuple(names) for key, names in numbered(pool).items() if self._repeats(key, truth)]
+        families = [tuple(names) for key, names in numbered(pool).items() if self._repeats(key, names, truth)]
         grouped = {name for names in families for name in names}
         runs_in = [n for n in pool if not self.roles[n] and n not in grouped and REPEATS & set(words(n)[:-1])]
         families += [(name,) for name in pool if name not in grouped and self.roles[name]]
@@ -435,12 +443,17 @@ class Reading:
         kind = "probabilities" if options is chances and len(chances) == 1 else ""
         return Roles(options[0], wide=len(options[0]) > 1, kind=kind)
 
-    def _repeats(self, key: tuple[str, str], truth: bool) -> bool:
-        """Return whether what numbered columns share says that they are retrainings."""
+    def _repeats(self, key: tuple[str, str], names: Sequence[str], truth: bool) -> bool:
+        """Return whether what numbered columns share says that they are retrainings, and not times, doses or years."""
         left, right = words(key[0]), words(key[1])
         if not (left or right):
             return truth  # columns of one true value are no tasks
-        return bool(left and left[-1] in REPEATS | PREDICTS) or bool(not left and right[0] in REPEATS)
+        if left and left[-1] in PREDICTS:  # pred_1, pred_2, but neither pred_24h nor pred_2025
+            last = int(names[-1][len(key[0]) : len(names[-1]) - len(key[1])])
+            return VERBS.issuperset(right) and last <= 2 * len(names)
+        if left and left[-1] in REPEATS:
+            return not key[1][:1].isalpha() or right[0] in VERBS
+        return not left and right[0] in REPEATS
 
     def _only(self) -> Roles:
         """Find the only column that differs between tables, or that is in the file of true values.

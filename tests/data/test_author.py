@@ -280,6 +280,14 @@ def test_a_target_that_is_written_otherwise_has_not_changed(tmp_path, registry, 
     assert next_version(csv(tmp_path, after), "")[2] == Changed(added=0, removed=0, changed=changed, kept=36 - changed)
 
 
+@pytest.mark.parametrize(("factor", "doubted"), [(1, False), (1.1, False), (1000, True), (0.001, True)])
+def test_numbers_of_a_new_version_in_another_unit_are_pointed_at(tmp_path, registry, factor, doubted):
+    numbers = [5.0, 6.25, 7.5, 9.0]
+    write_dataset(csv(tmp_path, numbers), "", None, describe_file(csv(tmp_path, numbers), target="y"))
+    doubt = next_version(csv(tmp_path, [factor * number + 0.01 for number in numbers]), "")[2].doubt
+    assert doubt.endswith("are they in the same unit?") == doubted
+
+
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):
     file = csv(tmp_path, ["0", "1"])
     with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):

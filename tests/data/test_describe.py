@@ -432,6 +432,25 @@ def test_a_column_that_cannot_be_learned_is_an_error(tmp_path, texts, message):
         described(tmp_path, texts)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"task": "regression", "classes": ["0", "1"]}, "--task regression has no classes"),
+        ({"task": "regression", "positive": ">= 1"}, "--task regression has no classes"),
+        ({"classes": ["0", "1"], "positive": "0"}, "--classes and --positive both name class 1"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(tmp_path, given, message):
+    with pytest.raises(UserError, match=message):
+        described(tmp_path, ["0", "1"], **given)
+
+
+def test_blanks_between_fields_are_named(tmp_path):
+    (tmp_path / "assay.csv").write_text("smiles y\nCCO 1\n")
+    with pytest.raises(UserError, match=r"its only column is 'smiles y': put commas"):
+        describe_file(tmp_path / "assay.csv", target="y")
+
+
 @pytest.mark.parametrize(("option", "given"), [("task", "clasification"), ("merge", "median"), ("bounds", "exclud")])
 def test_a_misspelt_choice_is_answered_with_the_nearest(tmp_path, option, given):
     with pytest.raises(UserError, match=rf"unknown (--)?{option} {given!r}: did you mean"):
@@ -518,6 +537,15 @@ def test_the_scale_of_a_cut_is_said(tmp_path):
 def test_a_bound_or_another_text_with_a_number_is_answered_with_how_to_write_it(tmp_path, text):
     with pytest.raises(UserError, match=rf"found {re.escape(repr(text))}; write a bound as in >10 and an approx.* ~10"):
         described(tmp_path, ["1.5", "10", "2.5", text])
+
+
+@pytest.mark.parametrize("word", ["A", "approx", "?"])
+def test_a_text_that_is_no_relation_beside_some_is_refused_and_a_column_of_such_texts_is_said(tmp_path, word):
+    with pytest.raises(UserError, match=rf"assay\.csv: column 'relation', line 4: {re.escape(repr(word))} is no relat"):
+        described(tmp_path, ["1.5", "10", "2.5"], {"relation": ["=", ">", word]})
+    fields, notes = described(tmp_path, ["1.5", "10", "2.5"], {"relation": [word, "B"]})
+    assert "relation" not in fields
+    assert f"'relation' holds no relations, but {word!r} (18), 'B' (18): all values are taken as exact" in notes
 
 
 def test_each_target_takes_the_relations_beside_it(tmp_path):

@@ -181,7 +181,7 @@ def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains
     table = pd.read_csv(out)
     assert table["smiles"].tolist() == ["xx", "yy"]
     assert table["prediction"].isna().all()
-    assert table["reason"].str.contains("RDKit cannot parse").all()
+    assert table["reason"].str.contains("column 'SMILES': RDKit cannot parse").all()
     out.unlink()
     new.write_text("SMILES\n")
     assert call(app, *words) == 2

@@ -13,6 +13,7 @@ from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
 from leaderboard.paper.mapping import METHODS, RANKED
+from leaderboard.paper.read import read
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
@@ -173,6 +174,8 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
         (f"{HEAD}\nmain,bace,erm,nan,churn,%,1,,\n", "line 2: canonical_seed is 'nan', expected a number"),
         (f"{HEAD}\nmain,bace,erm,9.5,churn,%,1,,\n", "line 2: canonical_seed is '9.5', expected a whole number"),
         (f"{HEAD}\nmain,bace,erm,99,churn,furlongs,1,,\n", "line 2: unknown unit 'furlongs'"),
+        (f"{HEAD}\nmain,bace,erm,99,churn,%,1,5,1,2\n", "line 2: more fields than columns"),
+        (f"{HEAD},value\nmain,bace,erm,99,churn,%,1,,,2\n", "two columns are called 'value'"),
     ],
 )
 def test_a_file_of_another_kind_is_refused_with_its_line(ours, tmp_path, content, said):
@@ -180,3 +183,20 @@ def test_a_file_of_another_kind_is_refused_with_its_line(ours, tmp_path, content
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=said):
         compare(ours, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("15", 1.0), ("1.50", 0.01), ("1.5e-5", 1e-6), ("1.5e4", 1e3), (" 0.5 ", 0.1)]
+)
+def test_a_number_counts_to_its_last_digit_in_any_notation_and_a_mark_before_the_header_is_none(tmp_path, text, place):
+    path = published(tmp_path, f"main,bace,erm,99,churn,%,{text},,")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (row,) = read(path)
+    assert (row.value, row.last_place) == (float(text), pytest.approx(place))
+
+
+def test_a_fraction_in_the_place_of_a_percentage_is_pointed_at(ours, tmp_path):
+    churn = of_measure(CHURN, [(ours.dataset("bace").reference.cells[99].predictions["id"], None)]).value
+    found = one(ours, tmp_path, f"main,bace,erm,99,churn,%,{churn:.5f},,")
+    assert (found.verdict, found.why[-14:]) == ("disagrees", "check its unit")
+    assert one(ours, tmp_path, f"main,bace,erm,99,churn,%,{100 * churn:.5f},,").verdict == "agrees"

@@ -394,6 +394,11 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CLASS[:2], "rf{}"), {}, UserError("--runs")),
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
         (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
+        (wide(CHANCE[:2], "pred_{}h", y_true=TRUE), {}, UserError("'pred_0h', 'pred_1h': each may be .* --runs")),
+        (wide(CHANCE[:2], "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
+        (wide(CHANCE[:2], "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),
+        (wide(CHANCE[:2], "run{}pred", y_true=TRUE), {}, "2 runs: run0pred, run1pred; truth: y_true."),
+        (wide(VALUES, "run_{}"), {"classes": ("a", "b")}, UserError("--classes a,b: .* has values")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
         (
             wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE),
@@ -430,8 +435,8 @@ def test_long_tables_hold_a_row_for_each_run_and_example(columns: dict[str, Any]
     np.testing.assert_array_equal(runs.y[place], Y)
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_semicolons_and_tabs_separate_as_commas_do(mark: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_semicolons_tabs_and_bars_separate_as_commas_do(mark: str, tmp_path: Path) -> None:
     long(p1=P1.ravel(), note="calm, quiet").to_csv(tmp_path / "predictions.csv", index=False, sep=mark)
     np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
 
@@ -533,6 +538,7 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("p1", 9, "high"), r"row 10, column 'p1': expected a finite number, found 'high'"),
         (changed("p1", 9, "nan"), r"row 10, column 'p1': expected a finite number"),
         (changed("p1", 9, 7), r"row 10, columns p0, p1: expected probabilities that sum to 1, found .*7"),
+        (changed("train_seed", slice(14, 20), "mean"), r"column 'train_seed': 'mean' is by its name no run"),
         (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
@@ -564,6 +570,24 @@ def test_utf_16_is_named(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(long(p1=P1.ravel()).to_csv(), encoding=encoding)
     with pytest.raises(UserError, match="UTF-16: expected text in UTF-8"):
         read(tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
+        (f"id,p1\n{'m' * 2**21},0.5\n", "longer than 1 MiB: is a quote never closed"),
+    ],
+)
+def test_what_does_not_separate_columns_or_rows_is_named(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(content)
+    with pytest.raises(UserError, match=message):
+        read(tmp_path / "p.csv")
+
+
+def test_the_columns_of_tdc_are_known(tmp_path: Path) -> None:
+    table = pd.DataFrame({"Drug_ID": SMILES, "Drug": SMILES, "Y": IC50, "Y_pred": VALUES[0]})
+    assert read(save(table, tmp_path / "p.csv")).columns == "predictions: Y_pred; truth: Y; left out: Drug."
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n"])
