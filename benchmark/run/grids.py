@@ -59,6 +59,11 @@ def _reads_smiles(method: str, task: Task, learner: str) -> bool:
     return make_method(method, task, learner=learner).reading.reads == "smiles"
 
 
+class _File(BaseModel, extra="allow"):
+    block: list[Block] = []
+    published: str | None = None
+
+
 class Grids(NamedTuple):
     """A file of grids: its blocks, and the digests of the cells that are published already."""
 
@@ -69,19 +74,22 @@ class Grids(NamedTuple):
 def read(path: Path, only: str = "") -> Grids:
     """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for an invalid file."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        blocks = [Block.model_validate(block) for block in content.pop("block", [])]
-        done = _published(path.parent / content.pop("published")) if "published" in content else frozenset()
-        if content or not blocks:
-            raise UserError(f"{path}: expected tables [[block]] and nothing else, found {', '.join(content) or 'none'}")
+        content = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         reason: object = error
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
         raise UserError(f"{path}: not a file of grids: {reason}") from error
-    if only and only not in [block.name for block in blocks]:
-        raise did_you_mean(f"block of {path}:", only, [block.name for block in blocks])
+    blocks, names = content.block, [block.name for block in content.block]
+    if content.model_extra or not blocks:
+        found = ", ".join(content.model_extra or ["none"])
+        raise UserError(f"{path}: expected tables [[block]] and nothing else, found {found}")
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise UserError(f"{path}: several blocks are called {twice!r}: give each a name of its own")
+    if only and only not in names:
+        raise did_you_mean(f"block of {path}:", only, names)
+    done = _published(path.parent / content.published) if content.published else frozenset()
     return Grids([block for block in blocks if only in ("", block.name)], done)
 
 

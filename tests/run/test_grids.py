@@ -70,8 +70,14 @@ seeds = "2"
         ("", "expected tables [[block]] and nothing else, found none"),
         ("seeds = 3", "expected tables [[block]] and nothing else, found seeds"),
         ("[[block]\n", "not a file of grids"),
-        ("[[block]]\nname = 'a'\nmethod = 'erm'", "field 'dataset': Field required"),
-        ("[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\nfeature = 'x'", "field 'feature': Extra inputs"),
+        ("[[block]]\nname = 'a'\nmethod = 'erm'", "field 'block.0.dataset': Field required"),
+        ("block = 3", "field 'block': Input should be a valid list"),
+        ("published = 3", "field 'published': Input should be a valid string"),
+        (2 * "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\n", "several blocks are called 'a'"),
+        (
+            "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\nfeature = 'x'",
+            "field 'block.0.feature': Extra inputs",
+        ),
         ("[[block]]\nname = 'ab'\nmethod = 'erm'\ndataset = 'dili'", "did you mean 'ab'?"),
     ],
 )
