@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    track,
+)
 from rich.table import Table
 
 from benchmark.commands import options
@@ -413,9 +422,9 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
     from benchmark.run.grids import read
     from benchmark.run.plan import costs
 
-    table = _table("block", *COSTS)
+    table, ratios = _table("block", *COSTS), dict[tuple[str, ...], float]()
     for part in read(path, block).blocks:
-        rows = [cost for grids in part.grids() for cost in costs(_planned(grids, None, device))]
+        rows = [cost for grids in part.grids() for cost in costs(_planned(grids, None, device), ratios)]
         table.add_row(part.name, *_added(rows))
     console.print(table)
 
@@ -423,7 +432,11 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
 def _show_costs(cells: Sequence[Planned], workers: int) -> None:
     from benchmark.run.plan import costs
 
-    rows = costs(cells)
+    errors = Console(stderr=True)
+    splits = len({(cell.key.dataset, cell.key.canonical_seed) for cell in cells})
+    say(f"timing fits to few rows of {splits} dataset{'s' if splits > 1 else ''}")
+    shown = track(costs(cells), "timing fits", splits, console=errors, transient=True, disable=not errors.is_terminal)
+    rows = [*shown]
     table = _table("dataset", "split", *COSTS)
     for cost in rows:
         table.add_row(cost.dataset, str(cost.canonical_seed), *_added([cost]))

@@ -1,7 +1,7 @@
 """Estimate of the cost of a grid before anything is trained."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,22 +32,31 @@ class Cost:
     bytes: int
 
 
-def costs(cells: Sequence[Planned]) -> list[Cost]:
-    """Return the cost of each dataset and split of a grid, timing fits to few rows.
+def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None = None) -> Iterator[Cost]:
+    """Yield the cost of each dataset and split of a grid, timing fits to few rows.
 
-    Networks that methods share are counted for each of them. Raises UserError for a method that fails on few rows.
+    Networks that methods share are counted for each of them. Networks whose settings are chosen in each sample are
+    timed with and without that on the first dataset, and without it on the others: choosing takes about as many epochs
+    on each. Several calls may share the ``ratios``. Raises UserError for a method that fails on few rows.
     """
     by_split: dict[tuple[str, int], list[Planned]] = {}
     for cell in cells:
         by_split.setdefault((cell.key.dataset, cell.key.canonical_seed), []).append(cell)
-    found = []
+    ratios = {} if ratios is None else ratios
     for (dataset, canonical_seed), group in by_split.items():
         problem, retrainings, seconds = group[0].problem, 0, 0.0
         for cell in group:
             sample, _ = sample_for(cell.problem, cell.key.sampling, cell.key.seeds[0])
             retrainings += len(cell.key.seeds)
             try:
-                seconds += len(cell.key.seeds) * (seconds_per_fit(cell.method, sample, cell.problem) + RUN_SECONDS)
+                untuned = plain(cell.method)
+                fit = seconds_per_fit(untuned, sample, cell.problem)
+                if untuned is not cell.method:
+                    alike = str(cell.method), str(cell.problem.task), repr(cell.problem.recipe)
+                    if alike not in ratios:
+                        ratios[alike] = timed(cell.method, sample, cell.problem) / timed(untuned, sample, cell.problem)
+                    fit *= ratios[alike]
+                seconds += len(cell.key.seeds) * (fit + RUN_SECONDS)
             except (Exception, SystemExit) as error:  # any code may be in a method
                 raise UserError(
                     f"{cell.title} on {cell.key.place}: fails on {FEW_ROWS[1]} or fewer rows, so that its cost cannot "
@@ -55,8 +64,14 @@ def costs(cells: Sequence[Planned]) -> list[Cost]:
                 ) from error
         tests = sum(len(test) for test in problem.evals.values())
         size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
-        found.append(Cost(dataset, canonical_seed, len(group), retrainings, seconds, size))
-    return found
+        yield Cost(dataset, canonical_seed, len(group), retrainings, seconds, size)
+
+
+def plain(method: Pipeline) -> Pipeline:
+    """Return a method that trains networks without the choice of its settings in each sample; others as they are."""
+    if method.tune not in ("best", "one-se") or not method.reading.recipe:
+        return method
+    return Pipeline(method.remedy, method.learner, method.chosen, method.features)
 
 
 def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float:
@@ -65,20 +80,20 @@ def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float
     The time is taken to grow as a power of the number of rows, between the first and the third.
     """
     few, more = (min(n, len(sample.rows)) for n in FEW_ROWS)
-    tests = [test.inputs for test in problem.evals.values()]
-
-    def seconds(n: int) -> float:
-        chosen = np.random.default_rng(0).permutation(len(sample.rows))[:n]
-        part = replace(sample, rows=sample.rows[chosen], bootstrap_pool=sample.rows[chosen])
-        start = time.process_time()
-        model = method.fit(part)
-        for inputs in tests:
-            model.predict(inputs)
-        return max(time.process_time() - start, 1e-6)
-
-    seconds(few)  # imports
-    most = seconds(more)
+    timed(method, sample, problem, few)  # imports
+    most = timed(method, sample, problem, more)
     if more == len(sample.rows):
         return most
-    power = float(np.clip(np.log(most / seconds(few)) / np.log(more / few), 1, 3))
+    power = float(np.clip(np.log(most / timed(method, sample, problem, few)) / np.log(more / few), 1, 3))
     return most * (len(sample.rows) / more) ** power
+
+
+def timed(method: Pipeline, sample: Sample, problem: Problem, n: int = FEW_ROWS[1]) -> float:
+    """Return the CPU seconds in which ``method`` is fitted to ``n`` rows of ``sample``, or all, and predicts."""
+    chosen = np.random.default_rng(0).permutation(len(sample.rows))[:n]
+    part = replace(sample, rows=sample.rows[chosen], bootstrap_pool=sample.rows[chosen])
+    start = time.process_time()
+    model = method.fit(part)
+    for test in problem.evals.values():
+        model.predict(test.inputs)
+    return max(time.process_time() - start, 1e-6)

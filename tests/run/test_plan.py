@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
+from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
 from benchmark.run import plan, runner
 from benchmark.run.check import synthetic
@@ -70,4 +71,24 @@ def test_a_method_that_fails_in_a_plan_is_an_error_with_its_title(error, monkeyp
 
     monkeypatch.setattr(plan, "seconds_per_fit", fails)
     with pytest.raises(UserError, match=rf"^SVM on synthetic_classification, .*{type(error).__name__}: {error} \("):
-        costs(grid(["svm"], [1]))
+        next(costs(grid(["svm"], [1])))
+
+
+def test_the_choice_of_a_network_s_settings_is_timed_once_and_that_of_others_on_each_dataset(monkeypatch) -> None:
+    tuned = []
+
+    def seconds(method: Pipeline, *given: object) -> float:
+        if method.tune:
+            tuned.append(method.name)
+        return 12.0 if method.tune else 1.0
+
+    monkeypatch.setattr(plan, "timed", seconds)
+    problems = [replace(synthetic("classification"), name=name) for name in "abc"]
+    cells = [
+        runner.plan(problem, make_method(name, problem.task, tune="best"), [1])
+        for name in ("erm", "svm")
+        for problem in problems
+    ]
+    assert [cost.seconds for cost in costs(cells)] == pytest.approx(3 * [2 * (12.0 + plan.RUN_SECONDS)])
+    assert tuned.count("erm") == 1
+    assert tuned.count("svm") >= 3
