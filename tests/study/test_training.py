@@ -439,7 +439,7 @@ def test_a_method_that_fails_is_named_with_its_error_in_a_line(own_store: Path) 
     with pytest.raises(UserError) as caught:
         context_of("label-floor", []).record("tiny, broken", "b3db_measured@train=24", 99, trained, broken)
     assert str(caught.value) == "tiny, broken: training failed: ValueError: too few rows"
-    with pytest.raises(UserError, match=r"^esol: training failed: ValueError: no .* (.*test_training\.py:\d+)$"):
+    with pytest.raises(UserError, match=r"^esol: training failed: ValueError: no .* \(.*test_training\.py:\d+\)$"):
         context_of("bo-loop", []).record("esol", "b3db_measured@train=24", 99, mapped, "esol")
 
 
