@@ -16,8 +16,10 @@ from benchmark.errors import UserError
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
-EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "drug_id")
-EXAMPLE += ("smiles", "smi", "drug")  # TDC calls ids and SMILES Drug_ID and Drug
+EXAMPLE = (
+    *("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid"),
+    *("drug_id", "smiles", "smi", "drug"),  # TDC calls ids and SMILES Drug_ID and Drug
+)
 INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 """Names of the index that pandas writes."""
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
