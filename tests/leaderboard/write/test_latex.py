@@ -104,7 +104,7 @@ def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table
 
 
 def test_every_sign_that_a_table_can_hold_is_mapped():
-    """Pdflatex stops at an unknown sign. Docstrings, figures, refused signs and the markers of names appear in no table."""
+    """Pdflatex stops at an unknown sign. Docstrings, figures, refused signs and markers of names are in no table."""
     package = Path(leaderboard.__file__).parent
     files = [*package.rglob("*.py"), *package.parent.glob("benchmark/**/*.py"), *package.parent.glob("methods/*.py")]
     outside = {
