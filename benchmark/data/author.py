@@ -251,7 +251,8 @@ def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Ch
 def _doubt(known: Sequence[float], fresh: Sequence[float]) -> str:
     """Return what to say if the medians of two sets of numbers are further apart than five widths of one of them."""
     (low, old, high), (least, new, most) = (np.percentile(numbers, [25, 50, 75]) for numbers in (known, fresh))
-    if abs(new - old) <= 5 * min(high - low, most - least) or min(high - low, most - least) == 0:
+    width = min(high - low, most - least)
+    if width == 0 or abs(new - old) <= 5 * width:
         return ""
     return (
         f"the median of the new or changed numbers is {new:.3g}, and that of the version before {old:.3g}: are they in "

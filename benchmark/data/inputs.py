@@ -100,8 +100,8 @@ class Featuriser:
         if self.reads_molecules:
             texts[SMILES] = [text.strip() if isinstance(text, str) else "" for text in table[SMILES]]
             with rdBase.BlockLogs():
-                for i, text in enumerate(texts[SMILES]):
-                    molecule, reasons[i] = _parsed(text, table.attrs.get("smiles", SMILES))
+                for i, (text, given) in enumerate(zip(texts[SMILES], table[SMILES], strict=True)):
+                    molecule, reasons[i] = _parsed(text, given, table.attrs.get("smiles", SMILES))
                     if molecule is not None and self.fields["desalt"]:
                         texts[SMILES][i] = Chem.MolToSmiles(parent(molecule))
                         molecule = Chem.MolFromSmiles(texts[SMILES][i])
@@ -164,10 +164,11 @@ def _texts(spec: DatasetSpec) -> list[str]:
     return [*filter(None, [spec.formulas]), *(name for name, *_ in spec.one_hot)]
 
 
-def _parsed(text: str, column: str) -> tuple[Chem.Mol | None, str]:
-    """Return a molecule, or None and why the dataset would not have the text of a column either."""
+def _parsed(text: str, given: Any, column: str) -> tuple[Chem.Mol | None, str]:
+    """Return the molecule of a ``given`` cell with ``text``, or None and why the dataset would not have it either."""
     if not text:
-        return None, f"column {column!r}: expected a SMILES, found nothing"
+        nothing = isinstance(given, str) or (pd.api.types.is_scalar(given) and pd.isna(given))
+        return None, f"column {column!r}: expected a SMILES, found {'nothing' if nothing else repr(given)[:80]}"
     shown = repr(text if len(text) <= 80 else f"{text[:80]}…")
     molecule, large = parsed(text)
     if large:

@@ -203,9 +203,9 @@ def texts_of(path: Path) -> pa.Table:
         start = file.read(2**20)
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
-    header = start.partition(b"\n")[0]
+    header, below = [*start.split(b"\n", 2), b""][:2]
     mark = max(",;\t|", key=lambda mark: header.count(mark.encode()))
-    if mark.encode() not in header and len(header.split()) > 1:
+    if mark.encode() not in header and len(header.split()) == len(below.split()) > 1:  # and no heading of two words
         raise ValueError(
             f"its only column is {header.decode(errors='replace').strip()[:60]!r}: put commas between fields"
         )

@@ -120,13 +120,14 @@ def test_a_learner_that_reads_smiles_gets_them_beside_the_numbers_of_a_table(sta
 
 def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
     featuriser, _, _ = made(MEASURED)
-    given = ["CCO", "no molecule", " c1ccccc1 ", "", None, float("nan"), 7, "C" * 501, "C" * 6000]
+    given = ["CCO", "no molecule", " c1ccccc1 ", "", None, float("nan"), ["CCO"], "C" * 501, "C" * 6000]
     read, reasons = featuriser(pd.DataFrame({"smiles": pd.Series(given, dtype=object)}))
     np.testing.assert_array_equal(read.x, featuriser(pd.DataFrame({"smiles": ["CCO", "c1ccccc1"]}))[0].x)
     assert read.smiles.tolist() == ["CCO", "c1ccccc1"]
     assert reasons[0] == reasons[2] == ""
     assert reasons[1] == "column 'smiles': RDKit cannot parse 'no molecule'"
-    assert set(reasons[3:7]) == {"column 'smiles': expected a SMILES, found nothing"}
+    assert set(reasons[3:6]) == {"column 'smiles': expected a SMILES, found nothing"}
+    assert reasons[6] == "column 'smiles': expected a SMILES, found ['CCO']"
     for reason in reasons[7:]:
         assert reason.startswith(
             "column 'smiles': expected a molecule of at most 500 atoms and 5,000 characters, found"

@@ -51,6 +51,11 @@ def test_a_csv_and_parquet_of_the_same_rows_give_a_model_the_same(kind: str, val
     }
 
 
+def test_a_csv_may_have_one_column_whose_heading_has_a_blank(tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("my smiles\nCCO\nCCN\n")
+    assert data_of(tmp_path / "new.csv").inputs == {"my smiles": ["CCO", "CCN"]}
+
+
 @pytest.mark.parametrize(("kind", "value"), [("long", ""), ("integer", "1.5"), ("boolean", "yes"), ("double", "high")])
 def test_a_value_that_is_not_of_its_type_is_named(kind: str, value: str, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text(f"x,z\n1,a\n{value},b\n")
