@@ -101,9 +101,14 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def save(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. Raises UserError if it cannot be written."""
+    """Write a file whole or not at all, where a link leads; a device gets the bytes as they come. Raises UserError."""
+    device = path.exists() and not (path.is_file() or path.is_dir())
+    path = path if device else path.resolve()
     hidden = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if device:
+            path.write_bytes(content)
+            return
         hidden.write_bytes(content)
         hidden.replace(path)
     except OSError as error:

@@ -237,6 +237,7 @@ def compare(
     ``compare twin bagging`` says which method churns less, which is more accurate, by how much, and how certain that
     is. ``compare`` and ``compare FILE`` say whether published numbers agree with ours within our intervals.
     """
+    from benchmark.files import save
     from leaderboard.paper import report
     from leaderboard.paper.compare import compare
     from leaderboard.read import published
@@ -272,7 +273,7 @@ def compare(
         if markdown is None:
             typer.echo(report.text(comparisons))
         else:
-            markdown.write_text(report.page(results, comparisons), encoding="utf-8")
+            save(markdown, report.page(results, comparisons).encode())
 
 
 @app.command()
@@ -345,6 +346,7 @@ def submit(
     If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
     published ones on the same datasets.
     """
+    from benchmark.files import save
     from leaderboard.read import published
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places, to_comment
@@ -365,7 +367,7 @@ def submit(
             datasets = {cell.key.dataset for cell in submission.cells}
             rivals = (cell for cell in shipped if cell.key.dataset in datasets)
             tables = places(collect([*submission.cells, *rivals]), submission.cells)
-            comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
+            save(comment, ("\n\n".join(map(to_comment, tables)) + "\n").encode())
         return
     from benchmark.store.tracking import Store
     from leaderboard import site

@@ -106,6 +106,16 @@ def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path
     assert files(tmp_path) == ["name"]
 
 
+def test_a_file_is_saved_where_its_link_leads_and_a_device_stays_one(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    cache.save(tmp_path / "link", b"text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"text"
+    (tmp_path / "null").symlink_to("/dev/null")
+    cache.save(tmp_path / "null", b"text")
+    assert (tmp_path / "null").is_char_device()
+
+
 def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monkeypatch):
     path, seen = tmp_path / "name", []
     cache.write(path, b"old")

@@ -126,11 +126,12 @@ def health(
     if csv:
         from benchmark.data.checks.families import comparable
         from benchmark.data.checks.health_table import to_csv
+        from benchmark.files import save
 
         specs = comparable(map(load_spec, names))
         errors = Console(stderr=True)
         shown = track(specs, "examining datasets", console=errors, transient=True) if errors.is_terminal else specs
-        csv.write_text(to_csv(examine(spec, canonical_seed, expectation=True) for spec in shown), encoding="utf-8")
+        save(csv, to_csv(examine(spec, canonical_seed, expectation=True) for spec in shown).encode())
         absent = sorted({*names} - {spec.spelled for spec in specs})
         say(f"wrote {csv}, with {len(specs)} of {len(names)} datasets")
         if absent:
@@ -149,12 +150,13 @@ def health(
 def _families(csv: Path | None) -> int:
     """Compare all datasets, write the pairs that share molecules, and return 1 if the TOMLs contradict them, else 0."""
     from benchmark.data.checks import families as checks
+    from benchmark.files import save
 
     specs = [as_written(name) for name in dataset_names()]
     here = checks.comparable(specs)
     table, unread = checks.pairs(here, _shown)
     if csv:
-        table.to_csv(csv, index=False, float_format="%.4f")
+        save(csv, table.to_csv(index=False, float_format="%.4f").encode())
         say(f"wrote {csv}")
     wrong = checks.contradictions(table, {spec.name: spec for spec in specs})
     kinds = table["one"].value_counts()
@@ -410,17 +412,19 @@ def export_protocol(
 
     Each train seed has its own training file, and its model is trained on that file alone.
     """
-    from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, export
+    from benchmark.run.protocol import CANONICAL_SEEDS, MOST_SEEDS, MOST_SPLITS, TRAIN_SEEDS, export
 
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
     protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
     then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
-    needed = {*map(str, CANONICAL_SEEDS)} <= {*about["splits"]} and {*TRAIN_SEEDS[sampling]} <= {*about["train_seeds"]}
-    if about["dataset"] not in dataset_names() or not needed:
+    splits, trained = about["splits"], about["train_seeds"]
+    needed = {*map(str, CANONICAL_SEEDS)} <= {*splits} and {*TRAIN_SEEDS[sampling]} <= {*trained}
+    if about["dataset"] not in dataset_names() or not needed or len(splits) > MOST_SPLITS or len(trained) > MOST_SEEDS:
         then = (
             "next: churn score; a submission takes a dataset without settings, canonical seed "
-            f"{CANONICAL_SEEDS[0]} and train seeds 1 to {TRAIN_SEEDS[sampling][-1]}"
+            f"{CANONICAL_SEEDS[0]} and train seeds 1 to {TRAIN_SEEDS[sampling][-1]}, and at most "
+            f"{MOST_SEEDS} of these"
         )
     console.print(f"wrote {path}\n{then}", markup=False)

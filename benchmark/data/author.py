@@ -22,6 +22,7 @@ from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
+from benchmark.data.readers import WORKBOOK
 from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.values import refuse_other_mark
@@ -192,6 +193,8 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         save(toml, after.encode())
     number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
+    if not content.startswith(WORKBOOK):
+        fields.pop("sheet", None)
     table = table_of(file, fields.get("sheet", ""))[1]
     spec = load_spec(last)
     _refuse_other_mark(table, spec, file.name)

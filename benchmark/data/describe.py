@@ -184,6 +184,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         name = given.id_column or _names(table, columns, {given.target, smiles})
         split = given.split or "scaffold:0.8"
         roles: dict[str, Any] = {"smiles": smiles, "id": name, "features": ["morgan:2048:2"], "split": split}
+    elif given.desalt:
+        raise UserError(f"{file.name}: --desalt is for molecules, and no column holds SMILES: leave it out")
     else:
         roles = _of_rows(table, columns, given, meaning, notes, file.name)
     if meaning["task"] == "regression":

@@ -41,6 +41,8 @@ SEPARATED = re.compile(r'"?sep=(.)"?[;,\t]*\r?\n', re.IGNORECASE)
 """Excel's first line for the separator of a CSV file."""
 UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 """A character of several bytes, of which text in Windows-1252 has next to none."""
+WORKBOOK = b"PK\x03\x04"
+"""The first bytes of an Excel workbook."""
 UNREADABLE = "(a structure that RDKit cannot read)"
 
 
@@ -60,9 +62,11 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     try:
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
+        if sheet and not content.startswith(WORKBOOK):
+            raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
         if content.startswith(b"PAR1"):
             header, cells, lines, native = _parquet(content)
-        elif content.startswith(b"PK\x03\x04"):
+        elif content.startswith(WORKBOOK):
             header, cells, lines, native = _workbook(content, name, sheet, notes)
         else:
             text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
@@ -262,7 +266,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
     reader = csv.reader(_noted(io.StringIO(text, newline=""), spanned), delimiter=separator)
     try:
         for fields in reader:
-            if any(fields):
+            if any(fields) or (len(fields) == 1 and spanned[-1].strip()):  # a quoted nothing
                 rows.append(fields)
                 lines.append(line)
                 _check_size(len(rows) - 1, len(rows[0]))

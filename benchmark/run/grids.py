@@ -37,11 +37,20 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     seeds: str = "10"
 
     def grids(self) -> Iterator[list[Grid]]:
-        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time."""
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
-        for features, dataset in itertools.product(self.features, expand(self.dataset)):
-            spec = as_written(dataset.partition("@")[0])
-            if self.task not in (None, spec.task) or (features and not spec.smiles):
+        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time.
+
+        Raises UserError if the block has no dataset, or one that there is not.
+        """
+        try:
+            splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+            specs = {dataset: as_written(dataset.partition("@")[0]) for dataset in expand(self.dataset)}
+            specs = {dataset: spec for dataset, spec in specs.items() if self.task in (None, spec.task)}
+            if not specs:
+                raise UserError(f"no dataset in {self.dataset!r} is a {self.task}")
+        except UserError as error:
+            raise UserError(f"block {self.name!r}: {error}") from error
+        for features, (dataset, spec) in itertools.product(self.features, specs.items()):
+            if features and not spec.smiles:
                 continue
             methods = [name.strip() for name in self.method.split(",")]
             if self.settings:

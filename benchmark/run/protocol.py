@@ -27,6 +27,8 @@ FORMAT = 2
 CANONICAL_SEEDS = (99,)
 TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) for s, text in DEFAULT_SEEDS.items()}
 """Train seeds of every result on the leaderboard, under each sampling (paper, section Experimental setup)."""
+MOST_SPLITS, MOST_SEEDS = 5, 100
+"""The most canonical and train seeds of a submission."""
 
 
 def protocol_fingerprint(problems: Iterable[Problem], sampling: Sampling, seeds: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -95,6 +96,7 @@ def score(
     share: Annotated[str, typer.Option("--review-share", help="Share to review.")] = "30%",
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
+    from benchmark.files import save
     from leaderboard.scoring import reports, sources, standing
     from leaderboard.scoring.review import fragile, to_review
     from leaderboard.scoring.score import score
@@ -118,18 +120,18 @@ def score(
         reports.terminal([table for table in tables if table], reports.sentences(result))
     if review:
         reviewed = to_review(result, part)
-        _write(review, reviewed.to_csv(index=False))
+        save(review, reviewed.to_csv(index=False).encode())
     results = standing.published_results(leading=review is None)  # after the score: they take seconds to read
     where = standing.standing(result, results)
     if html:
-        _write(html, reports.to_html(result, where, LONG))
+        save(html, reports.to_html(result, where, LONG).encode())
     if csv:
-        _write(csv, fragile(result).to_csv(index=False))
+        save(csv, fragile(result).to_csv(index=False).encode())
     if not printed:
         typer.echo(reports.to_json(result, where), nl=False)
         return
     if json:
-        _write(json, reports.to_json(result, where))
+        save(json, reports.to_json(result, where).encode())
     hint = [] if more else ["Add --more for the scorecard, churn by class, more examples and the published methods."]
     reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
     if review:
@@ -263,6 +265,7 @@ def update(
 
     To train instead, as rows arrive: update --dataset NAME (python -m benchmark update --help).
     """
+    from benchmark.files import save
     from leaderboard.scoring import readers, reports, sources
     from leaderboard.scoring import update as updates
 
@@ -272,12 +275,12 @@ def update(
     read = readers.read([table for _, table in sources.tables(given, tracking_uri)[0]], options)
     result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
     if html:
-        _write(html, reports.page("update.html", report=result, source=f"{old} → {new}", updates=updates))
+        save(html, reports.page("update.html", report=result, source=f"{old} → {new}", updates=updates).encode())
     if csv:
-        _write(csv, result.examples.to_csv(index=False))
+        save(csv, result.examples.to_csv(index=False).encode())
     for path, text in ((json, updates.to_json(result)), (markdown, updates.to_markdown(result))):
         if path and str(path) != "-":
-            _write(path, text)
+            save(path, text.encode())
         elif path:
             typer.echo(text, nl=False)
     if "-" not in (str(json), str(markdown)):
@@ -305,11 +308,9 @@ def interval_kind(text: str) -> IntervalKind:
 
 
 def _share(text: str, option: str) -> float:
-    try:
-        value = float(text.strip().removesuffix("%")) / (100 if text.rstrip().endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*", text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else 2
+    if value > 1:
         raise UserError(f"{option} {text!r}: expected a share from 0% to 100%, e.g. 5% or 0.05")
     if value == 1 and "%" not in text:
         raise UserError(f"{option} {text!r}: may be 1% or all: write 1% or 100%")
@@ -348,10 +349,3 @@ def _check_files(sources: Sequence[str], options: Options, **outputs: Path | Non
 def _file(path: Path) -> object:
     """Return what tells files apart: it is the same for two spellings of a path, and for links."""
     return (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error}") from error

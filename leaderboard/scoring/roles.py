@@ -452,7 +452,7 @@ class Reading:
             return truth  # columns of one true value are no tasks
         if left and left[-1] in PREDICTS:  # pred_1, pred_2, but neither pred_24h nor pred_2025
             last = int(names[-1][len(key[0]) : len(names[-1]) - len(key[1])])
-            return VERBS.issuperset(right) and last <= 2 * len(names)
+            return VERBS.issuperset(right) and "%" not in key[1] and last <= 2 * len(names)
         if left and left[-1] in REPEATS:
             return not key[1][:1].isalpha() or right[0] in VERBS
         return not left and right[0] in REPEATS

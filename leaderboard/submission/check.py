@@ -12,7 +12,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.check import SAME as NEAR
 from benchmark.run.check import apart
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, protocol_fingerprint
+from benchmark.run.protocol import CANONICAL_SEEDS, MOST_SEEDS, MOST_SPLITS, TRAIN_SEEDS, protocol_fingerprint
 from benchmark.run.provenance import facts_of
 from benchmark.settings import refuse_lone_halves
 from benchmark.store.cell import Cell, CellKey
@@ -24,8 +24,6 @@ from leaderboard.submission.read import Folder, file_of, open_folder, read_table
 from leaderboard.submission.spec import Description
 from leaderboard.tables.boards import COLLAPSED, SUSPICIONS, constant
 
-MAX_SPLITS = 5
-MAX_SEEDS = 100
 SAME = 1e-6
 """Largest difference between the predictions of two retrainings that count as identical."""
 SUM_TOLERANCE = 1e-3
@@ -152,8 +150,8 @@ def _check_values(name: str, rows: pd.DataFrame) -> None:
 def _check_seeds(name: str, rows: pd.DataFrame, sampling: Sampling) -> tuple[list[int], tuple[int, ...]]:
     splits, seeds = (sorted(map(int, rows[column].unique())) for column in ("canonical_seed", "train_seed"))
     for kind, given, needed, most in (
-        ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
-        ("train_seed", seeds, TRAIN_SEEDS[sampling], MAX_SEEDS),
+        ("canonical_seed", splits, CANONICAL_SEEDS, MOST_SPLITS),
+        ("train_seed", seeds, TRAIN_SEEDS[sampling], MOST_SEEDS),
     ):
         missing = sorted(set(needed) - set(given))
         if len(given) > most or given[0] < 0 or given[-1] >= 2**32 or missing:

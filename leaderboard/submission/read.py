@@ -52,11 +52,12 @@ def open_folder(path: Path) -> Folder:
     if not description.protocols and (path / MANIFEST).exists():
         description = description.model_copy(update={"protocols": _protocols(_bytes(path, MANIFEST))})
     _refuse_meaningless(description, files)
+    _check_later(path, description)
     return Folder(path, path.parent.name, description, files)
 
 
 def _refuse_meaningless(description: Description, files: Collection[tuple[Sampling, str]]) -> None:
-    """Raise UserError for a field that is about something else than this submission's files, or a later version."""
+    """Raise UserError for a field that is about something else than this submission's files."""
     names = {f"{sampling}/{dataset}" for sampling, dataset in files}
     for field, given, known in (
         ("protocols", description.protocols, names),
@@ -67,8 +68,19 @@ def _refuse_meaningless(description: Description, files: Collection[tuple[Sampli
                 f"submission.yml: {field}: it names {other!r}, of which there are no predictions here; expected some "
                 f"of {', '.join(sorted(known))}"
             )
-    if description.superseded_by == description.version:
-        raise UserError(f"submission.yml: superseded_by: {description.version} is this version: expected a later one")
+
+
+def _check_later(path: Path, description: Description) -> None:
+    """Raise UserError unless ``superseded_by`` names a folder beside ``path``, and leads to a version without it."""
+    versions = [path.name]
+    while later := description.superseded_by:
+        if later in versions:
+            chain = " → ".join([*versions, later])
+            raise UserError(f"submission.yml: superseded_by: {chain}: expected a later version, not this one again")
+        if not (path.parent / later / "submission.yml").is_file():
+            raise UserError(f"submission.yml: superseded_by: {later}: no folder {path.parent / later} yet")
+        description = parse_description(_bytes(path.parent / later, "submission.yml"), f"{later}/submission.yml")
+        versions.append(later)
 
 
 def _protocols(manifest: bytes) -> dict[str, str]:

@@ -707,6 +707,15 @@ def test_a_workbook_with_two_tables_asks_for_a_sheet(tmp_path):
         describe_file(file, target="y", sheet="Jun")
 
 
+def test_an_option_that_a_table_has_no_use_for_is_refused(tmp_path):
+    file = tmp_path / "assay.csv"
+    pd.DataFrame([(f"r{i}", i, i % 2) for i in range(30)], columns=["id", "a", "y"]).to_csv(file, index=False)
+    with pytest.raises(UserError, match=r"it is no Excel workbook .*, and has no sheet 'June': leave out the sheet"):
+        describe_file(file, target="y", sheet="June")
+    with pytest.raises(UserError, match="--desalt is for molecules, and no column holds SMILES"):
+        describe_file(file, target="y", desalt=True)
+
+
 def test_two_columns_of_one_name_are_refused_where_one_is_used(tmp_path):
     rows = pd.DataFrame([[s, "1", "0", "5"] for s in SMILES], columns=["SMILES", "y", "y", "z"])
     rows.to_csv(tmp_path / "assay.csv", index=False)

@@ -125,6 +125,10 @@ def test_a_table_with_too_many_rows_or_cells_is_refused(content, size, monkeypat
         read(content, "table.csv")
 
 
+def test_a_quoted_nothing_in_a_table_of_one_column_is_a_row():
+    assert lines(b'SMILES\nCC\n""\n\nCO\n') == {2: ["CC"], 3: [""], 5: ["CO"]}
+
+
 @pytest.mark.parametrize("last", [b"\n", b"\n\n", b""], ids=["ended", "blank line", "not ended"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_a_row_that_spans_lines_stands_in_its_first(end, last):

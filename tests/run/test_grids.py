@@ -87,6 +87,16 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [("bacee", "block 'a': unknown dataset 'bacee'"), ("bace", "block 'a': no dataset in 'bace' is a regression")],
+)
+def test_a_block_without_a_dataset_is_named(tmp_path: Path, dataset: str, message: str) -> None:
+    text = f"[[block]]\nname = 'a'\nmethod = 'erm'\ntask = 'regression'\ndataset = '{dataset}'"
+    with pytest.raises(UserError, match=message):
+        next(read(written(tmp_path, text)).blocks[0].grids())
+
+
 def test_the_grids_of_the_board_are_of_known_datasets_and_of_pipelines_that_can_be_trained() -> None:
     for module in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(module)

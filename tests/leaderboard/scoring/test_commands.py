@@ -116,7 +116,7 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     result = run("gate", old, str(tmp_path / "new.csv"), "--max-flips", "5%")
     assert isinstance(result.exception, UserError), "which exits with 2"
     assert "'m0' is in" in str(result.exception)
-    for text in ("much", "5%%"):
+    for text in ("much", "5%%", "1_0%", "-0"):
         result = run("gate", old, "new.csv", "--max-flips", text)
         assert f"--max-flips {text!r}: expected a share" in str(result.exception)
     for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):

@@ -394,6 +394,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CLASS[:2], "rf{}"), {}, UserError("--runs")),
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
         (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
+        (wide(CHANCE[:2], "pred_{} %", y_true=TRUE), {}, UserError("'pred_0 %', 'pred_1 %': each may be .* --runs")),
         (wide(CHANCE[:2], "pred_{}h", y_true=TRUE), {}, UserError("'pred_0h', 'pred_1h': each may be .* --runs")),
         (wide(CHANCE[:2], "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
         (wide(CHANCE[:2], "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),

@@ -66,7 +66,7 @@ def test_a_file_that_does_not_belong_is_refused(copied, name):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("superseded_by: 1.0", "superseded_by: 1.0 is this version: expected a later one"),
+        ("superseded_by: 1.0", "superseded_by: 1.0 → 1.0: expected a later version"),
         ("collapsed: [bace_x]", "collapsed: it names 'bace_x', of which there are no predictions here"),
         ("protocols: {paper/bace: 0123456789abcdef}", "protocols: it names 'paper/bace', .* of halves/b3db_measured"),
     ],
@@ -76,6 +76,19 @@ def test_a_field_about_nothing_in_the_submission_is_refused(copied, line, messag
     kept = [other for other in card.read_text().splitlines() if not other.startswith(line.partition(":")[0])]
     card.write_text("\n".join([*kept, line]))
     refused(copied, rf"submission\.yml: {message}")
+
+
+def test_a_later_version_is_there_and_does_not_lead_back(copied):
+    card = copied / "submission.yml"
+    text = card.read_text()
+    card.write_text(f"{text}\nsuperseded_by: 2.0\n")
+    refused(copied, "superseded_by: 2.0: no folder .*2.0 yet")
+    later = copied.with_name("2.0") / "submission.yml"
+    later.parent.mkdir()
+    later.write_text(text)
+    assert open_folder(copied).description.superseded_by == "2.0"
+    later.write_text(f"{text}\nsuperseded_by: 1.0\n")
+    refused(copied, "superseded_by: 1.0 → 2.0 → 1.0: expected a later version")
 
 
 @pytest.mark.parametrize("name", ["submission.yml", FILE, "predictions", "predictions/halves"])
