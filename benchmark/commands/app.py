@@ -1,12 +1,16 @@
 """Base of both command lines."""
 
 import sys
+import warnings
 from typing import Any
 
 import typer
 
 from benchmark.errors import UserError
 from benchmark.files import leave_clone
+
+# joblib replaces a worker process that has grown by 100 MB, and says so. Nothing is lost.
+warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
 
 
 class App(typer.Typer):

@@ -199,11 +199,12 @@ def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np
 def relations(raw: pd.DataFrame, target: str, column: str, where: str) -> pd.Series:
     """Return texts (N,) that say which targets are bounds: those with a mark of their own, others in ``column``.
 
-    Raises UserError, with the line and ``where``, for a text in ``column`` that is no relation.
+    Raises UserError, with the line and ``where``, for a text in ``column`` that is no relation, beside a number.
     """
     if not column:
         return raw[target]
-    odd = raw[~raw[column].map(lambda text: text.strip() in MISSING or bool(RELATION.fullmatch(text.strip())))]
+    known = raw[column].map(lambda text: text.strip() in MISSING or bool(RELATION.fullmatch(text.strip())))
+    odd = raw[~known & raw[target].str.contains(r"\d")]
     if len(odd):
         raise UserError(
             f"{where}: column {column!r}, line {odd[LINE].iloc[0]}: {odd[column].iloc[0]!r} is no relation: write = or "

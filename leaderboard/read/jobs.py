@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,6 @@ from joblib import Parallel, cpu_count, delayed
 
 from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
-
-# joblib replaces a worker process that has grown by 100 MB, and says so. Nothing is lost.
-warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
 
 
 @dataclass(frozen=True)

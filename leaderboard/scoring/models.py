@@ -59,8 +59,10 @@ def data_of(path: Path, target: str = "") -> Data:
     names = read.column_names
     if target and target not in names:
         raise UserError(f"{path}: no column {target!r} (--target); its columns: {', '.join(names)}")
-    if not read.num_rows or len(set(names)) < len(names):
-        raise UserError(f"{path}: expected rows to predict for, in columns with distinct names")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UserError(f"{path}: several columns are called {twice!r}: rename those that are not meant")
+    if not read.num_rows:
+        raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
     columns = read.to_pydict()
     truth = target or TRUTH
     inputs = {name: values for name, values in columns.items() if name not in {EXAMPLE, TRUTH, truth}}

@@ -548,6 +548,13 @@ def test_a_text_that_is_no_relation_beside_some_is_refused_and_a_column_of_such_
     assert f"'relation' holds no relations, but {word!r} (18), 'B' (18): all values are taken as exact" in notes
 
 
+@pytest.mark.parametrize("word", ["n.d.", "-"])
+def test_a_word_beside_a_missing_value_is_no_relation_that_counts(tmp_path, word):
+    fields, _ = described(tmp_path, ["1.5", "10", "2.5", word], {"relation": ["=", ">", "=", word]})
+    assert fields["relation"] == "relation"
+    assert load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used["target"].nunique() == 3
+
+
 def test_each_target_takes_the_relations_beside_it(tmp_path):
     columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
     csv(tmp_path, ["0", "1"], **columns)

@@ -51,6 +51,13 @@ def test_a_csv_and_parquet_of_the_same_rows_give_a_model_the_same(kind: str, val
     }
 
 
+@pytest.mark.parametrize(("text", "message"), [("a,a\n1,2\n", "several columns are called 'a'"), ("a,b\n", "no rows")])
+def test_a_table_without_rows_or_with_a_heading_twice_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        data_of(tmp_path / "new.csv")
+
+
 def test_a_csv_may_have_one_column_whose_heading_has_a_blank(tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("my smiles\nCCO\nCCN\n")
     assert data_of(tmp_path / "new.csv").inputs == {"my smiles": ["CCO", "CCN"]}
