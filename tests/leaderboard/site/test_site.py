@@ -94,6 +94,9 @@ def test_an_interrupted_study_leaves_no_empty_list_and_no_board_without_a_word(m
     said = pages.board("id")
     assert "has no finished cell under the sampling paper yet" in said
     assert "churn run --method erm,twin --sampling paper" in said
+    found = pages.page("molecules.html", datasets=whole.datasets, drawn=False)
+    found += pages.page("tables.html", tables=[], figures=[], datasets=whole.datasets, bibtex="", cited=False)
+    assert 'class="contents"' not in found
 
 
 def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation_if_these_are_known(
