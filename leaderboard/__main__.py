@@ -3,7 +3,7 @@
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from benchmark.commands.app import App
 from benchmark.errors import UserError
 from benchmark.types import Sampling
 from leaderboard.scoring import commands
+
+if TYPE_CHECKING:
+    from leaderboard.read.results import Results
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
 METHOD = typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
@@ -35,21 +38,28 @@ def build(
     """
     from leaderboard import site
     from leaderboard.read import jobs
-    from leaderboard.read.stored import read
 
     kind = commands.interval_kind(ci)
     folder = site.claim(out)
     if force:
         jobs.forget()
-    results, health = read(store, among_published=published)
-    for line in results.unreadable:
-        typer.echo(f"warning: {line}", err=True)
-    if not results.by_sampling:
-        raise UserError(f"{results.source} has no finished cell: add some with churn run")
+    results, health = _finished(store, among_published=published)
     page = site.write(results, folder, kind, health, repository, docs)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
+
+
+def _finished(store: str, among_published: bool = False) -> tuple["Results", dict[str, str]]:
+    """Read results as ``read`` does, and warn of what is unreadable. Raises UserError if there is nothing else."""
+    from leaderboard.read.stored import read
+
+    results, health = read(store, among_published)
+    for line in results.unreadable:
+        typer.echo(f"warning: {line}", err=True)
+    if not results.by_sampling:
+        raise UserError(f"{results.source} has no finished cell: add some with churn run")
+    return results, health
 
 
 @app.command()
@@ -159,15 +169,12 @@ def export(
     ] = None,
 ) -> None:
     """Export the results of a store as files, from which the leaderboard can be built without the store."""
-    from leaderboard.read.stored import read
     from leaderboard.write import published
     from leaderboard.write import tidy as tidy_tables
 
     if out.is_file() or (tidy and tidy.is_file()):
         raise UserError(f"{tidy if tidy and tidy.is_file() else out} is a file: name a folder")
-    results, _ = read(store)
-    for line in results.unreadable:
-        typer.echo(f"warning: {line}", err=True)
+    results, _ = _finished(store)
     if results.unreadable and store and out.resolve() == Path(store).resolve():
         raise UserError(
             f"{out}: exporting into the store itself would delete its unreadable results: export to another folder"
@@ -241,7 +248,6 @@ def compare(
     from leaderboard.paper import report
     from leaderboard.paper.compare import compare
     from leaderboard.read import published
-    from leaderboard.read.stored import read
     from leaderboard.tables import pairwise
     from leaderboard.write.formats import to_markdown
 
@@ -261,9 +267,7 @@ def compare(
     store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
     if second:
         typer.echo(f"reading the results in {store}", err=True)
-    results, _ = read(store)
-    for line in results.unreadable:
-        typer.echo(f"warning: {line}", err=True)
+    results, _ = _finished(store)
     if second:
         also = [key.strip() for key in measure.split(",") if key.strip()]
         sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)

@@ -116,8 +116,9 @@ class ChurnEvaluator(ModelEvaluator):
         client.log_batch(run_id, metrics=[Metric(key, value, now, 0, **about) for key, value in metrics.items()])
         client.set_tag(run_id, "churn.baseline", baseline)
         client.log_table(run_id, table, f"{path}.json")
-        content = json.loads(table.to_json(orient="split", index=False))
-        artifact = JsonEvaluationArtifact(f"{client.get_run(run_id).info.artifact_uri}/{path}.json", content)
+        text = table.to_json(orient="split", index=False)
+        client.log_text(run_id, text, f"{path}.json")  # log_table adds to the table of an earlier evaluation in the run
+        artifact = JsonEvaluationArtifact(f"{client.get_run(run_id).info.artifact_uri}/{path}.json", json.loads(text))
         return EvaluationResult(metrics=metrics, artifacts={path: artifact})
 
 

@@ -139,7 +139,7 @@ def update(
     given |= {"seeds": seeds, "tolerance": tolerance or "", "methods": " ".join(method.split(",")) if method else ""}
     chosen = {name: str(value) for name, value in given.items() if value != ""}
     _study("updates", chosen, jobs, device)
-    raise typer.Exit(0 if _leaderboard("updated", *(f"{name}={value}" for name, value in chosen.items())) else 1)
+    raise typer.Exit(_leaderboard("updated", *(f"{name}={value}" for name, value in chosen.items())))
 
 
 @_resumable()
@@ -215,7 +215,7 @@ def run(
     mine = dict.fromkeys(cell.key.dataset for cell in own)
     if mine and not tally.trouble and len(tally.failed) < len(cells):
         _leaderboard("my-data", *mine)  # a failure costs nothing: the results are recorded
-    built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
+    built = site if site and not tally.trouble and not _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
 
@@ -241,12 +241,17 @@ def _refuse_beside_grids(context: typer.Context, path: Path | None, block: str) 
     """Raise UserError for an option that a file of grids, or the lack of one, would leave without effect."""
     if block and path is None:
         raise UserError(f"--block {block}: give the file that it is in, with --grids")
-    for option in context.command.params if path else ():
+    if path:
+        used = ("grids", "block", "jobs", "device", "offline")
+        _refuse_others(context, used, f"with --grids, as the blocks of {path} say it")
+
+
+def _refuse_others(context: typer.Context, used: Sequence[str], reason: str) -> None:
+    """Raise UserError for an option that was given and is none of ``used``, those with an effect."""
+    for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
-        if source and source.name != "DEFAULT" and option.name not in ("grids", "block", "jobs", "device", "offline"):
-            raise UserError(
-                f"{option.opts[0]} has no effect with --grids, as the blocks of {path} say it: leave it out"
-            )
+        if source and source.name != "DEFAULT" and option.name not in used:
+            raise UserError(f"{option.opts[0]} has no effect {reason}: leave it out")
 
 
 def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
@@ -265,9 +270,9 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
     return 1 if failed else 0
 
 
-def _leaderboard(*words: str) -> bool:
-    """Run a command of the leaderboard in its own process, as the benchmark never imports it; tell if it succeeds."""
-    return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
+def _leaderboard(*words: str) -> int:
+    """Run a command of the leaderboard in its own process, as the benchmark never imports it; return its exit code."""
+    return subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
 def _cells(n: int) -> str:
@@ -317,6 +322,7 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
 
 @_resumable()
 def study(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
     learner: options.LearnerOption = "",
@@ -339,21 +345,27 @@ def study(
     from benchmark.studies import discover, make_study
 
     if not name:
+        _refuse_others(context, ("name", "offline"), "without the name of a study")
         table = _table("study", "title", "settings")
         for key, cls in discover().items():
             table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
     if store:
-        raise typer.Exit(0 if _leaderboard("study", name, "--store", store) else 1)
-    seeds = seeds or (DEFAULT_SEEDS[sampling] if sampling else "")
+        _refuse_others(context, ("name", "store", "offline"), "with --store, which shows all that is recorded")
+        raise typer.Exit(_leaderboard("study", name, "--store", store))
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "sampling": sampling or "", "seeds": seeds}
-    chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
+    chosen = parse_settings(settings or [])
+    if both := next((key for key, value in given.items() if value and key in chosen), ""):
+        raise UserError(f"--set {both}={chosen[both]}: an option says {both}={given[both]}: leave one out")
+    chosen |= {key: value for key, value in given.items() if value}
+    if sampling:
+        chosen.setdefault("seeds", DEFAULT_SEEDS[sampling])
     if learner:
         datasets = [f"{name}@backbone={learner}" for name in expand(getattr(make_study(name, chosen), "dataset", ""))]
         chosen |= {"dataset": ",".join(datasets)}
     _study(name, chosen, jobs, device)
-    raise typer.Exit(0 if _leaderboard("study", name) else 1)
+    raise typer.Exit(_leaderboard("study", name))
 
 
 def _study(name: str, settings: dict[str, str], jobs: int | None, device: str) -> None:

@@ -216,7 +216,7 @@ def dataset_names() -> list[str]:
 def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
     """Return the file of a dataset, by its name or the path of its TOML, and the fields that it states.
 
-    Raises UserError for an unknown name, for one with two files, and for an invalid TOML.
+    Raises UserError for an unknown name, for that of several, for one with two files, and for an invalid TOML.
     """
     if name.endswith(".toml"):
         path = Path(name).resolve()
@@ -231,6 +231,8 @@ def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
     if paths:
         return paths[0], _own_fields(paths[0])
     if name not in suite:
+        if "," in name or any(name == spec.group or name in spec.suites for spec in map(as_written, dataset_names())):
+            raise UserError(f"{name}: expected one dataset, such as bace, found a name of several")
         raise did_you_mean("dataset", name, dataset_names())
     path, fields = suite[name]
     return path, dict(fields)

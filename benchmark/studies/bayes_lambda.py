@@ -17,6 +17,7 @@ from pydantic import Field, PositiveInt
 
 from benchmark.data.problem import fold, load_problem
 from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
 from benchmark.files import cache_folder
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Pipeline
@@ -51,7 +52,9 @@ class BayesLambda(GridStudy):
     folds: Annotated[int, Field(ge=2)] = 3
 
     def report(self, context: Context) -> Report:
-        (split,) = parse_splits(self.canonical_seed)
+        split, *others = parse_splits(self.canonical_seed)
+        if others:
+            raise UserError(f"canonical_seed={self.canonical_seed}: λ is tuned on one split: name one, such as {split}")
         seeds = retrainings(self.seeds)
         compared = list[tuple[SheetRow, Sequence[Cell], Sequence[Cell]]]()
         curves, answer = {}, []

@@ -22,7 +22,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.study import influence
-from benchmark.study.context import Content, Context, Trainer, classifications, study
+from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, classifications, of_two_classes, study
 from benchmark.study.report import Head, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import percent
 from benchmark.train.resampling import sample_for
@@ -39,7 +39,7 @@ AT_ONCE = 10
 @study("flip-rows", title="Training rows that flips hang on")
 class FlipRows:
     dataset: str = "bace,dili,pgp_broccatelli"
-    canonical_seed: int = 99
+    canonical_seed: CanonicalSeed = 99
     method: str = "erm"
     halvings: Annotated[int, Field(ge=8)] = 300
     """Number of halvings: half of them name rows, and the other half test the named rows."""
@@ -134,7 +134,7 @@ def _sentence(record: Content, tried: Sequence[np.ndarray]) -> str:
 
 def name_rows(trainer: Trainer, method: Pipeline, name: str, split: int, halvings: int) -> Mapping[str, Any]:
     """Return what was asked, and what ``claims`` returns."""
-    problem = load_problem(name, split)
+    problem = of_two_classes(load_problem(name, split))
     starts = range(0, halvings, AT_ONCE)
     items = [(problem, method, start, min(start + AT_ONCE, halvings)) for start in starts]
     parts = trainer.map(trained, items)
@@ -161,10 +161,7 @@ def claims(problem: Problem, halves: np.ndarray, chances: np.ndarray) -> dict[st
 
     Return how many molecules the ID test has (``tests``), how many of them are ``flipping``, and for each of these its
     ``id`` with the ``named``, the ``nearest`` and the equally similar (``alike``, or None) rows, each as in ``_tried``.
-    Raises UserError for more than two classes.
     """
-    if problem.n_outputs != 2:
-        raise UserError(f"{problem.name}: this study needs two classes, found {problem.n_outputs}")
     test = problem.evals["id"]
     first, second = np.array_split(np.arange(len(halves)), 2)
     share = (chances[first] > 0.5).mean(axis=(0, 1))

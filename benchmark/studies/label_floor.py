@@ -20,7 +20,15 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.settings import refuse_lone_halves
-from benchmark.study.context import Context, Trainer, classifications, retrainings, study
+from benchmark.study.context import (
+    CanonicalSeed,
+    Context,
+    Trainer,
+    classifications,
+    of_two_classes,
+    retrainings,
+    study,
+)
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
 from benchmark.study.text import percent
 from benchmark.train import generator
@@ -36,7 +44,7 @@ NEAR = 0.1
 @study("label-floor", title="Churn without label noise")
 class LabelFloor:
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
-    canonical_seed: int = 99
+    canonical_seed: CanonicalSeed = 99
     seeds: str = "20"
     methods: str = "erm svm"
     """Methods, separated by spaces."""
@@ -108,7 +116,7 @@ def without_noise(
 ) -> Mapping[str, object]:
     """Return ``churn`` (J,) of each world; and with real labels ``accuracy`` (J,), and the shares ``near`` (J,) of the
     test molecules and ``near_flips`` (J,) of the flips that are near-ties, for J halvings."""
-    problem = load_problem(name, split)
+    problem = of_two_classes(load_problem(name, split))
     places = np.concatenate([_held_out(problem, fold) for fold in range(FOLDS)])
     p = np.empty(len(places))
     p[places] = np.concatenate(trainer.map(out_of_fold, [(problem, teacher, fold) for fold in range(FOLDS)]))

@@ -18,7 +18,7 @@ from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import CHURN
-from benchmark.study.context import Content, Context, Trainer, retrainings, study
+from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
 from benchmark.study.text import percent
 from benchmark.types import Predictions
@@ -57,7 +57,7 @@ class Nearby(ABC):
     """Base of the studies of flips near training molecules."""
 
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
-    canonical_seed: int = 99
+    canonical_seed: CanonicalSeed = 99
     seeds: str = "10"
     method: str = "erm"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
 from benchmark.registry import find, settings_of
 from benchmark.study.context import Context, GridStudy, study
 from benchmark.study.report import Head, Report, Sheet, SheetRow
@@ -34,6 +35,8 @@ class Transfer(GridStudy):
 
     def _answer(self, context: Context, task: Task, datasets: Sequence[str]) -> tuple[str, Sheet]:
         texts, grid = settings_of(self.method, task, self.sampling), grid_of(find(self.method)[0], task)
+        if ":" in self.method:
+            raise UserError(f"method={self.method}: its grid has the settings that are tried: name it without any")
         cells = self.cells(context, texts, datasets, self.sampling)
         churns, losses = np.empty((2, len(datasets), len(grid)))
         for i, dataset in enumerate(datasets):

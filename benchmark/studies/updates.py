@@ -23,7 +23,7 @@ from benchmark.measure.intervals import jackknife
 from benchmark.measure.updates import by_pair, changes, paired, partners
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell
-from benchmark.study.context import Context, retrainings, study
+from benchmark.study.context import CanonicalSeed, Context, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import in_points, percent
 from benchmark.types import REFERENCE, Task
@@ -58,7 +58,7 @@ class Updates:
         "bace,bbb_martins,dili"
     )
     """By default four sets in the order of time, and three in random order."""
-    canonical_seed: int = 99
+    canonical_seed: CanonicalSeed = 99
     seeds: str = "10"
     methods: str = METHODS
     """Methods beside ERM, separated by spaces."""

@@ -8,7 +8,9 @@ records. That of ``churn study`` trains what is missing; the leaderboard's only 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar, dataclass_transform
+
+from pydantic import Field
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
@@ -17,13 +19,15 @@ from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell, Grid
 from benchmark.study.report import Report
-from benchmark.types import PAPER, Sampling
+from benchmark.types import PAPER, Problem, Sampling
 
 T = TypeVar("T", bound=type)
 Content = Mapping[str, Any]
 """Content of a record: numbers, texts, lists and mappings, as in JSON."""
 Cells = Mapping[tuple[str, str], Sequence[Cell]]
 """The cells of a grid by dataset and method, as the grid names them; one per canonical seed."""
+CanonicalSeed = Annotated[int, Field(ge=0, lt=2**32)]
+"""The one split of a study that takes no more, as numpy's generators can be seeded."""
 REPORT = "report"
 """The key of the record that marks a study as finished and holds its settings."""
 
@@ -147,6 +151,13 @@ def classifications(datasets: Sequence[str]) -> Sequence[str]:
         if load_spec(name).task != "classification":
             raise UserError(f"{name}: a regression has neither accuracy nor flips; use a classification such as bace")
     return datasets
+
+
+def of_two_classes(problem: Problem) -> Problem:
+    """Return ``problem``, for a study of the probability of class 1. Raises UserError for more classes."""
+    if problem.n_outputs != 2:
+        raise UserError(f"{problem.name}: this study needs two classes, found {problem.n_outputs}")
+    return problem
 
 
 def retrainings(seeds: str) -> list[int]:

@@ -40,14 +40,19 @@ def read(path: Path) -> list[Published]:
                 raise UserError(f"{path}: two columns are called {twice!r}: rename the one that is not meant")
             if missing := ", ".join(sorted(set(COLUMNS) - set(names))):
                 raise UserError(f"{path}: lacks the columns {missing}; expected {', '.join(COLUMNS)}")
-            return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
+            rows = [_published(row, f"{path}, line {reader.line_num}") for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
+    if not rows:
+        raise UserError(f"{path}: there is no row below the header: expected a published number in each")
+    return rows
 
 
 def _published(row: Mapping[str, str], where: str) -> Published:
     if None in row:  # where DictReader puts what is beyond the header
         raise UserError(f"{where}: more fields than columns in the header: values with commas need quotes")
+    if None in (row["table"], row["dataset"], row["method"], row["metric"], row["unit"]):
+        raise UserError(f"{where}: fewer fields than columns in the header: an empty one needs its comma, too")
 
     def number(column: str, empty: float | None = None) -> float:
         text = (row[column] or "").strip()

@@ -22,6 +22,9 @@ from leaderboard.tables.columns import shared, versus
 from leaderboard.tables.summary import sets
 from leaderboard.tables.table import MISSING, Table, Value
 
+SOME = 5
+"""Datasets that an error names."""
+
 
 @dataclass(frozen=True)
 class Pairwise:
@@ -96,8 +99,10 @@ def report(
         raise UserError(f"--sampling {sampling}: {results.source} has no results under it; it has: {has}")
     datasets = datasets_on(part, on)
     if not datasets:
+        names = ", ".join(dataset.name for dataset in part.datasets[:SOME]) or "none"
         raise UserError(
-            f"--on {on}: {results.source} has no such dataset under {part.sampling}: choose another set or sampling"
+            f"--on {on}: {results.source} has no such dataset under {part.sampling}: choose another set or sampling, "
+            f"or some of its datasets: {names}{', …' if len(part.datasets) > SOME else ''}"
         )
     ours, theirs = (title_of(datasets, text) for text in (first, second))
     if ours == theirs:

@@ -27,9 +27,11 @@ def tables(results: Results, delta: float | None, methods: tuple[str, str], data
     """Return a table for each sampling that decisions go by (``Results.leading``), on its datasets or on ``dataset``.
 
     The notes of the first say if regressions are left out. Raises UserError as ``table`` does, if it does so for all
-    of them.
+    of them, and if there are no results.
     """
     parts = results.leading()
+    if not parts:
+        raise UserError(f"{results.source} has no finished cell: add some with churn run")
     built, errors = [], []
     for part in [part for part in parts if part.dataset(dataset)] or parts:
         try:
@@ -63,10 +65,11 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
         raise UserError(f"--methods {','.join(methods)}: the same method twice: expected two different ones")
     pilots = [(d, splits) for d in both if (splits := _pilot(second[d.name], first[d.name]))]
     if not pilots:
+        also = f". {LEFT_OUT}" if not dataset and any(d.task == "regression" for d in datasets) else ""
         raise UserError(
             f"no {'' if dataset else 'classification '}dataset has both {' and '.join(methods)} with four train seeds "
             f"in common under {results.sampling}: run them with --sampling {results.sampling}, or choose others with "
-            "--methods"
+            f"--methods{also}"
         )
     regression = chosen[0].task == "regression"
     unit = (chosen[0].unit or "target units") if regression else "pp"

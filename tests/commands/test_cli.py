@@ -13,6 +13,7 @@ import pytest
 import typer
 import yaml
 
+from benchmark.commands import train
 from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
 from benchmark.learners import names
@@ -117,6 +118,16 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["plan", "--dataset", "b3db_measured@trian=9"], "unknown setting of b3db_measured: 'trian': did you mean 't"),
         (["check", "nowhere.py"], "nowhere.py: no such file"),
         (["list", "bace", "--markdown"], "--markdown prints the table of the suite's datasets: name none"),
+        (["study", "lambda-rule", "--store", "results", "--dataset", "dili"], "--dataset has no effect with --store"),
+        (["study", "--seeds", "3"], "--seeds has no effect without the name of a study"),
+        (
+            ["study", "lambda-rule", "--dataset", "bace", "--set", "dataset=dili"],
+            "--set dataset=dili: an option says dataset=bace: leave one out",
+        ),
+        (
+            ["study", "similarity", "--canonical-seed=-1"],
+            "canonical_seed=-1: Input should be greater than or",
+        ),
         (["new-method", "Twin 2"], "expected lower-case letters"),
         (["new-method", "twin"], "twin.py exists"),
     ],
@@ -205,6 +216,11 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch
 def test_an_option_that_a_file_of_grids_would_ignore_is_refused(capsys, command, words, said):
     assert call(command, *words) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_study_that_cannot_be_shown_has_the_exit_code_of_a_mistake(monkeypatch):
+    monkeypatch.setattr(train, "_leaderboard", lambda *words: 2)
+    assert call("study", "lambda-rule", "--store", "nowhere") == 2
 
 
 def test_the_leaderboard_without_a_store_says_how_to_fill_one_and_makes_none(capsys, own_store):

@@ -131,3 +131,9 @@ def test_a_dataset_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, 
     (tmp_path / "datasets" / "bace.toml").write_text(BACE)
     with pytest.raises(UserError, match=r"bace\.toml: the suite has a dataset 'bace': rename your file"):
         load_spec("bace")
+
+
+@pytest.mark.parametrize("name", ["headline", "lite", "bace,dili"])
+def test_a_name_of_several_datasets_is_told_from_an_unknown_one(name: str) -> None:
+    with pytest.raises(UserError, match=f"^{name}: expected one dataset"):
+        load_spec(name)

@@ -254,6 +254,19 @@ def test_evaluate_logs_flips_with_intervals_and_their_list(registry: Registry) -
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
+def test_a_second_evaluation_in_a_run_replaces_the_list_of_the_first(registry: Registry) -> None:
+    data = registry.x.assign(label=registry.y)
+    with mlflow.start_run(experiment_id=registry.experiment) as run:
+        for old in ("models:/numbers/1", "models:/numbers/2"):
+            given = {"evaluators": "churn", "evaluator_config": {"baseline": old}}
+            mlflow.models.evaluate("models:/numbers/2", data, targets="label", model_type="classifier", **given)
+    client = MlflowClient()
+    listed = json.loads(Path(client.download_artifacts(run.info.run_id, "churn/flips.json")).read_text())
+    assert (client.get_run(run.info.run_id).data.metrics["churn/flips"], listed["data"]) == (0, [])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
 def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> None:
     versions = "models:/values/2", registry.sugar, "models:/values/1"
     result, run = evaluate(registry, *versions, "regressor", targets="target")

@@ -11,9 +11,20 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
-from benchmark.studies.bayes_lambda import INITIAL, PARTNER, PENALTY, TOLERANCE, Trial, optimise, search, tune
+from benchmark.studies.bayes_lambda import (
+    INITIAL,
+    PARTNER,
+    PENALTY,
+    TOLERANCE,
+    BayesLambda,
+    Trial,
+    optimise,
+    search,
+    tune,
+)
 from benchmark.train import generator, sample_for
 from benchmark.types import PAPER, Examples, Problem
 
@@ -151,3 +162,8 @@ optimise(score, 9, 5, "killed")
     kept = {"in the score of trial 7": 6, "while the sampler asks": 4}[where]
     assert len(count) == 9 - kept
     assert resumed == optimise(peak_at(1.0), 9, 5, "not killed")
+
+
+def test_several_splits_are_refused_before_anything_is_tuned(told) -> None:
+    with pytest.raises(UserError, match="canonical_seed=99,7: λ is tuned on one split: name one, such as 99"):
+        BayesLambda(canonical_seed="99,7").report(told(lambda dataset, method: (0, 0)))

@@ -60,9 +60,10 @@ def test_an_equally_similar_row_is_no_named_one_taken_once_and_not_farther_than_
     assert [rows.tolist() for rows in flip_rows.alike(similarity, np.array([0, 1, 2]))] == [[], [4], []]
 
 
-def test_a_problem_of_three_classes_is_refused() -> None:
-    with pytest.raises(UserError, match="two classes"):
-        flip_rows.claims(SimpleNamespace(name="d", n_outputs=3), np.zeros((8, 4)), np.zeros((8, 2, 3)))
+def test_a_problem_of_three_classes_is_refused_before_training(monkeypatch) -> None:
+    monkeypatch.setattr(flip_rows, "load_problem", lambda name, split: SimpleNamespace(name=name, n_outputs=3))
+    with pytest.raises(UserError, match="d: this study needs two classes, found 3"):
+        flip_rows.name_rows(None, None, "d", 99, 8)
 
 
 def test_a_test_in_which_nothing_flips_names_no_rows_and_has_no_shares() -> None:

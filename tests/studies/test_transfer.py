@@ -1,7 +1,9 @@
 """The setting that is fixed for all datasets, against a table worked out by hand."""
 
 import numpy as np
+import pytest
 
+from benchmark.errors import UserError
 from benchmark.studies.transfer import Transfer, setting_for
 
 
@@ -27,3 +29,8 @@ def test_the_report_names_the_setting_and_how_many_choices_change(told) -> None:
     (sheet,) = report.sheets
     assert [row[0] for row in sheet.rows if row[3]] == ["svm"]
     assert sheet.rows[-1][0] == "left out"
+
+
+def test_a_method_with_settings_of_its_own_is_refused(told) -> None:
+    with pytest.raises(UserError, match="method=svm:C=7: its grid has the settings that are tried"):
+        Transfer(dataset="esol", method="svm:C=7", seeds="2").report(told(lambda dataset, text: (10, 8)))

@@ -175,6 +175,8 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
         (f"{HEAD}\nmain,bace,erm,9.5,churn,%,1,,\n", "line 2: canonical_seed is '9.5', expected a whole number"),
         (f"{HEAD}\nmain,bace,erm,99,churn,furlongs,1,,\n", "line 2: unknown unit 'furlongs'"),
         (f"{HEAD}\nmain,bace,erm,99,churn,%,1,5,1,2\n", "line 2: more fields than columns"),
+        (f"{','.join(reversed(HEAD.split(',')))}\n,,1,%,churn,99\n", "line 2: fewer fields than columns"),
+        (f"{HEAD}\n", "there is no row below the header"),
         (f"{HEAD},value\nmain,bace,erm,99,churn,%,1,,,2\n", "two columns are called 'value'"),
     ],
 )

@@ -260,6 +260,18 @@ def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source
     assert file.is_file()
 
 
+def test_a_store_without_results_is_named_and_replaces_no_earlier_export(results, tmp_path, capsys) -> None:
+    write_published(results, tmp_path / "kept", tables=False)
+    write_published(Results(()), tmp_path / "none")
+    before = (tmp_path / "kept" / "manifest.json").read_bytes()
+    for words in (("export", str(tmp_path / "kept")), ("compare", "erm", "twin"), ("compare",), ("power",)):
+        with pytest.raises(SystemExit) as exit_:
+            app([*words, "--store", str(tmp_path / "none")])
+        assert exit_.value.code == 2
+        assert "none has no finished cell: add some with churn run" in capsys.readouterr().err
+    assert (tmp_path / "kept" / "manifest.json").read_bytes() == before
+
+
 def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UserError, match="holds no published results"):

@@ -194,6 +194,12 @@ def test_power_knows_nothing_from_a_pilot_without_variance(world):
     assert [cell.text for cell in cells] == ["+0.0", "–", "–"]
 
 
+def test_power_of_regressions_alone_says_how_to_ask_for_one(world):
+    alone = replace(world, datasets=(world.dataset("solubility"),), others=())
+    with pytest.raises(UserError, match="Regressions are left out, as each has its own unit: name one with --dataset"):
+        power.tables(alone, None, ("erm", "calm"))
+
+
 @pytest.mark.long
 def test_power_has_published_results_where_nothing_was_run():
     one, every = run("power", "--dataset", "bace"), run("power")

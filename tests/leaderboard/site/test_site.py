@@ -85,6 +85,20 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
     assert 'class="samplings"' not in alone.read_text(), "one sampling needs no choice"
 
 
+def test_an_interrupted_study_leaves_no_empty_list_and_no_board_without_a_word(make_cell) -> None:
+    halves = make_cell("d", "erm")
+    halves = replace(halves, key=replace(halves.key, sampling="halves"))
+    whole = collect([halves], records=[Record("similarity", "bace, split 99", "c" * 16, {})])
+    pages = Site(whole, whole, "runs", {})
+    assert "No study is finished yet" in dict(pages.study_pages())["studies.html"]
+    said = pages.board("id")
+    assert "has no finished cell under the sampling paper yet" in said
+    assert "churn run --method erm,twin --sampling paper" in said
+    found = pages.page("molecules.html", datasets=whole.datasets, drawn=False)
+    found += pages.page("tables.html", tables=[], figures=[], datasets=whole.datasets, bibtex="", cited=False)
+    assert 'class="contents"' not in found
+
+
 def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation_if_these_are_known(
     make_cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

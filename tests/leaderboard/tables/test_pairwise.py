@@ -1,5 +1,6 @@
 """Two methods compared: against scipy, loops and the published numbers."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +20,7 @@ from leaderboard.tables.pairwise import (
     flipping_alone,
     measures_of,
     pairs_in,
+    report,
     title_of,
     to_table,
 )
@@ -114,6 +116,9 @@ def test_what_cannot_be_compared_is_refused_by_name(world: Results):
         measures_of("classification", ["aurocs"])
     with pytest.raises(UserError, match="did you mean 'solubility'"):
         datasets_on(world, "solubilty")
+    (solubility,) = world.of_task("regression")
+    with pytest.raises(UserError, match=r"has no such dataset under paper: .* some of its datasets: solubility$"):
+        report(replace(world, datasets=(solubility,)), "erm", "calm")
     with pytest.raises(UserError, match="datasets of one task"):
         datasets_on(world, "mid,solubility")
     both = [d.name for d in datasets_on(world, "edge,headline")]

@@ -1,5 +1,6 @@
 """Predictions as tidy tables."""
 
+import resource
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.errors import UserError
 from benchmark.measure.catalogue import CHURN
 from leaderboard.read.results import Results, collect
 from leaderboard.write import tidy
@@ -38,6 +40,19 @@ def test_the_churn_of_each_method_follows_from_its_tidy_rows(world: Results, tmp
     rows = table[(table["method"] == "ERM") & (table["train_seed"] == p.seeds[1])]
     assert rows["p"].to_numpy() == pytest.approx(p.values[1, :, 0], abs=1e-6)
     assert rows["y"].to_numpy() == pytest.approx(p.y, abs=1e-6)
+
+
+def test_a_disk_that_is_full_leaves_the_table_of_an_earlier_export(world: Results, tmp_path: Path):
+    tidy.write(world, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be written"):
+            tidy.write(world, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_more_than_two_classes_have_a_row_each_a_sampling_its_own_folder_and_a_name_its_comma(make_cell, tmp_path):
