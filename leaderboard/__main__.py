@@ -413,6 +413,9 @@ def verify(
     from leaderboard.submission.check import validate
 
     submission = validate(verify.newest(submissions, method), submissions, published.shipped())
+    from benchmark.store.tracking import Store  # MLflow takes seconds to import
+
+    store = Store()  # before the retraining, which takes hours and would be lost with a store that cannot be used
     rerun = verify.rerun(submission, sampling, dataset)
     for check in rerun.checks:
         typer.echo(str(check))
@@ -420,9 +423,6 @@ def verify(
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
-    from benchmark.store.tracking import Store  # MLflow takes seconds to import
-
-    store = Store()
     own = {cell.key.digest for cell in submission.cells}
     for cell in verify.mark(submission, rerun, store.cells(own)):
         store.log(cell)
