@@ -5,12 +5,13 @@ regression. Of more than two classes, each has a row, with its number in ``class
 the Parquet files of an export have all digits.
 """
 
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchmark.files import inside
+from benchmark.files import inside, save
 from benchmark.types import Predictions
 from leaderboard.read.results import Results
 
@@ -23,7 +24,7 @@ def write(results: Results, folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             cells = [(entry.title, entry.cells[split]) for entry in dataset.entries if split in entry.cells]
             rows = [_rows(title, test, p) for title, cell in cells for test, p in cell.predictions.items()]
-            pd.concat(rows).to_csv(path, index=False, compression={"method": "gzip", "mtime": 0})
+            save(path, gzip.compress(pd.concat(rows).to_csv(index=False).encode(), mtime=0))
 
 
 def _rows(title: str, test: str, p: Predictions) -> pd.DataFrame:
