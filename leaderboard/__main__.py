@@ -179,6 +179,8 @@ def export(
         raise UserError(
             f"{out}: exporting into the store itself would delete its unreadable results: export to another folder"
         )
+    if not any(part.datasets or part.records or part.of_studies for part in results.every):
+        raise UserError(f"{results.source} has no finished cell: add some with churn run")
     published.write(results, out)
     if tidy:
         tidy_tables.write(results, tidy)
@@ -415,6 +417,9 @@ def verify(
     from leaderboard.submission.check import validate
 
     submission = validate(verify.newest(submissions, method), submissions, published.shipped())
+    from benchmark.store.tracking import Store  # MLflow takes seconds to import
+
+    store = Store()  # before the retraining, which takes hours and would be lost with a store that cannot be used
     rerun = verify.rerun(submission, sampling, dataset)
     for check in rerun.checks:
         typer.echo(str(check))
@@ -422,9 +427,6 @@ def verify(
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
-    from benchmark.store.tracking import Store  # MLflow takes seconds to import
-
-    store = Store()
     own = {cell.key.digest for cell in submission.cells}
     for cell in verify.mark(submission, rerun, store.cells(own)):
         store.log(cell)

@@ -190,6 +190,23 @@ def write_method(tmp_path, monkeypatch, own_registry) -> Callable[[str, str, str
 
 
 @pytest.fixture
+def full_disk() -> contextlib.AbstractContextManager[None]:
+    """Imitates a full disk: after the first 1,000 bytes of a file, writing raises OSError."""
+    import resource  # not on Windows
+
+    @contextlib.contextmanager
+    def limited() -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited()
+
+
+@pytest.fixture
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, in which the tracking store and the outbox are."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")

@@ -1,9 +1,7 @@
 """The cache returns intact content, and rebuilds anything missing or damaged."""
 
 import hashlib
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -86,21 +84,10 @@ def test_a_missing_or_damaged_file_is_made_again(derived, name, damage):
     assert kept()
 
 
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    """Imitate a full disk: after the first bytes of a file, writing raises OSError."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path):
+def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path, full_disk):
     path = tmp_path / "name"
     cache.write(path, b"first")
-    with no_file_longer_than(1000):
+    with full_disk:
         cache.write(path, CONTENTS[1])
     assert cache.read(path) == b"first"
     assert files(tmp_path) == ["name"]

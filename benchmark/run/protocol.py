@@ -7,6 +7,7 @@ x``; no labels). ``x`` are the features that the suite's own methods use.
 """
 
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
+from benchmark.files import save
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, refuse_lone_halves
 from benchmark.train import sample_for
 from benchmark.types import Problem, Sampling
@@ -78,9 +80,10 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         files = {}
         for name, table in _samples(problem, sampling, seeds):
-            path = folder / f"{name}.parquet"
-            pq.write_table(table, path, compression="zstd")
-            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            file = io.BytesIO()
+            pq.write_table(table, file, compression="zstd")
+            save(folder / f"{name}.parquet", file.getvalue())
+            files[f"{name}.parquet"] = hashlib.sha256(file.getvalue()).hexdigest()
         train = len(_rows(problem, sampling, seeds[0]))
         splits[str(problem.canonical_seed)] = {
             "problem": problem.fingerprint,
@@ -91,7 +94,7 @@ def export(
     about |= {"n_outputs": problem.n_outputs, "sampling": sampling, "train_seeds": seeds}
     about |= {"fingerprint": protocol_fingerprint(problems, sampling, seeds), "splits": splits}
     path = out / "protocol.json"
-    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")  # last, as it marks a complete protocol
+    save(path, f"{json.dumps(about, indent=1)}\n".encode())  # last, as it marks a complete protocol
     return path
 
 

@@ -10,11 +10,13 @@ import yaml
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import save
 from benchmark.registry import find, make_method
 from benchmark.run.isolation import method_file
 from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, protocol_fingerprint
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
+from benchmark.store.staging import replacing
 from benchmark.store.tables import to_table
 from benchmark.types import Sampling
 from leaderboard.read.results import Entry, Results
@@ -46,10 +48,11 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
     halved = {dataset for sampling, dataset in ready if sampling == "halves"}
     ready = {key: cells for key, cells in ready.items() if not halved or key[1] in halved}
     first = next(iter(ready.values()))[0]
-    if first.key.pipeline != first.key.method:
+    if other := next((c.key for cells in ready.values() for c in cells if c.key.pipeline != c.key.method), None):
         raise UserError(
-            f"{name!r} has another learner or other features than the dataset, which a submission does not name: "
-            "register a method that trains this learner, or a learner that reads these features, and pack it"
+            f"{name!r} has another learner or other features than the dataset {other.dataset}, or tuned "
+            "hyperparameters, which a submission does not name: register a method that trains this learner, or a "
+            "learner that reads these features, and pack it"
         )
     if first.key.method in suite_methods(published):
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
@@ -59,9 +62,6 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
         raise UserError(f"{folder} exists: remove it, or choose another --version")
     protocols = {}
     for (sampling, dataset), cells in ready.items():
-        path = folder / file_of(sampling, dataset)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pd.concat([_table(cell) for cell in cells]).to_parquet(path, index=False, compression="zstd")
         problems = [load_problem(dataset, cell.key.canonical_seed) for cell in cells]
         protocols[f"{sampling}/{dataset}"] = protocol_fingerprint(problems, sampling, TRAIN_SEEDS[sampling])
     seconds = np.mean([cell.fit_seconds for cells in ready.values() for cell in cells])
@@ -79,7 +79,12 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
         "protocols": protocols,
     }
     text = yaml.safe_dump(description, sort_keys=False, allow_unicode=True, width=120)
-    (folder / "submission.yml").write_text(text, encoding="utf-8")
+    with replacing(folder) as new:
+        for (sampling, dataset), cells in ready.items():
+            path = new / file_of(sampling, dataset)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save(path, pd.concat([_table(cell) for cell in cells]).to_parquet(index=False, compression="zstd"))
+        save(new / "submission.yml", text.encode())
     return folder
 
 

@@ -43,6 +43,8 @@ def open_folder(path: Path) -> Folder:
     for name in (path.parent.name, path.name):
         if not re.fullmatch(NAME, name):
             raise UserError(f"{path}: folder {name!r}: expected lower-case letters, digits, '.', '_' and '-'")
+    if not (path / "submission.yml").exists() and (versions := sorted(path.glob("*/submission.yml"))):
+        raise UserError(f"{path}: expected the folder of a version, such as {versions[-1].parent}")
     files = _files(path)
     description = parse_description(_bytes(path, "submission.yml"), "submission.yml")
     if description.version != path.name:

@@ -71,6 +71,8 @@ def parse_description(content: bytes, where: str) -> Description:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part)[:60] for part in first["loc"])
+        words = {"tuple_type": "expected a list, as in [A, B]", "too_short": "expected at least one"}
+        said = words.get(first["type"], first["msg"])  # which is of tuples, and YAML has none
         value = "" if first["type"] == "missing" else f", found {str(first['input'])[:80]!r}"
         allowed = f" (allowed: {', '.join(Description.model_fields)})" if first["type"] == "extra_forbidden" else ""
-        raise UserError(f"{where}: field {field!r}: {first['msg']}{value}{allowed}") from error
+        raise UserError(f"{where}: field {field!r}: {said}{value}{allowed}") from error

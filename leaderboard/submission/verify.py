@@ -8,6 +8,7 @@ give the same: otherwise, they depend on what else was running.
 
 import os
 import random
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -83,8 +84,13 @@ class Rerun:
 
 
 def newest(submissions: Path, method: str) -> Path:
-    """Return the folder of a method's last version by name that is not superseded. Raises UserError."""
-    versions = sorted(path.parent for path in submissions.glob("*/*/submission.yml") if path.parts[-3] == method)
+    """Return the folder of a method's last version, 1.10 after 1.9, that is not superseded. Raises UserError."""
+    if not submissions.is_dir():
+        raise UserError(f"{submissions}: no such folder; name the folder of all submissions with --submissions")
+    versions = sorted(
+        (path.parent for path in submissions.glob("*/*/submission.yml") if path.parts[-3] == method),
+        key=lambda path: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path.name)],
+    )
     if not versions:
         raise did_you_mean("submission", method, sorted(path.name for path in submissions.glob("*") if path.is_dir()))
     current = [path for path in versions if open_folder(path).description.superseded_by is None]

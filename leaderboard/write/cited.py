@@ -95,9 +95,9 @@ def find(address: str) -> tuple[Frozen, str]:
     ``address`` may be that of a page, and lack its version, which is then the newest that has the table. Raises
     UserError for a version, table or cell that does not exist, naming those that are spelled alike.
     """
-    page, _, cell = address.rpartition("cite/")[2].partition("#")
+    page, _, cell = address.strip().rpartition("cite/")[2].partition("#")
     first, _, rest = page.removesuffix(".html").partition("/")
-    given, name = (first, rest) if first[:1].isdigit() else ("", page.removesuffix(".html"))
+    given, name = (first, rest) if re.match(r"v?\d", first) else ("", page.removesuffix(".html"))
     folders = {folder.name: _paths(folder) for folder in versions()}
     if given and given not in folders:
         raise UserError(f"{address}: no results {given} were released; choose {', '.join(folders)}")

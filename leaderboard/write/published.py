@@ -50,8 +50,10 @@ def write(results: Results, folder: Path, tables: bool = True, of_datasets: bool
     anything but results, and if writing fails.
     """
     folder = folder.resolve()
-    if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
-        raise UserError(f"{folder} exists and holds no published results: choose another folder")
+    if other := _of_no_export(folder):
+        raise UserError(
+            f"{folder} holds {other}, which no export has written, and would be replaced: choose another folder"
+        )
     parts = results.every
     cells = [c for part in parts for d in part.datasets for entry in d.entries for c in entry.cells.values()]
     # Files do not record which cell is newer, hence one cell of each kind.
@@ -89,6 +91,15 @@ def write(results: Results, folder: Path, tables: bool = True, of_datasets: bool
             (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
+
+
+def _of_no_export(folder: Path) -> str:
+    """Return the name of something in ``folder`` that the ``SHA256SUMS`` of an export do not list; empty if none is."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    listed = {SUMS}
+    if "manifest.json" in paths and SUMS in paths:  # other folders have one of them
+        listed |= {line.partition("  ")[2] for line in paths[SUMS].read_text("utf-8", "replace").splitlines()}
+    return next((name for name in sorted(paths) if name not in listed and not paths[name].is_dir()), "")
 
 
 def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:

@@ -5,7 +5,7 @@ regression. Of more than two classes, each has a row, with its number in ``class
 the Parquet files of an export have all digits.
 """
 
-import io
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +24,7 @@ def write(results: Results, folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             cells = [(entry.title, entry.cells[split]) for entry in dataset.entries if split in entry.cells]
             rows = [_rows(title, test, p) for title, cell in cells for test, p in cell.predictions.items()]
-            content = io.BytesIO()
-            pd.concat(rows).to_csv(content, index=False, compression={"method": "gzip", "mtime": 0})
-            save(path, content.getvalue())
+            save(path, gzip.compress(pd.concat(rows).to_csv(index=False).encode(), mtime=0))
 
 
 def _rows(title: str, test: str, p: Predictions) -> pd.DataFrame:

@@ -82,6 +82,23 @@ def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, mon
     assert not (tmp_path / "random_forest").exists()
 
 
+def test_a_submission_is_written_whole_or_not_at_all(forests, tmp_path, full_disk):
+    with full_disk, pytest.raises(UserError, match="cannot be written: File too large"):
+        pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    assert not [*(tmp_path / "random_forest").iterdir()]
+    assert pack(forests, "Random forest, trees=2", "1.0", tmp_path).is_dir()
+
+
+def test_another_learner_or_tuning_on_any_of_the_datasets_is_refused(forests, tmp_path):
+    paper = next(part for part in forests.by_sampling if part.sampling == "paper")
+    plain = {d.name: d.entry("Random forest, trees=2").cells[99] for d in paper.datasets}
+    for name in plain:
+        for other in ({"learner": "svm"}, {"tune": "best"}):
+            mixed = plain | {name: replace(plain[name], key=replace(plain[name].key, **other))}
+            with pytest.raises(UserError, match=f"other features than the dataset {name}, or tuned"):
+                pack(collect([*mixed.values()]), "Random forest, trees=2", "1.0", tmp_path)
+
+
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
     with pytest.raises(
         UserError,

@@ -104,6 +104,7 @@ def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
 def test_a_folder_that_is_a_link_or_has_an_odd_name_is_refused(copied, tmp_path):
     (tmp_path / "linked").symlink_to(copied)
     refused(tmp_path / "linked", "expected a folder METHOD/VERSION that exists and is no link")
+    refused(copied.parent, f"expected the folder of a version, such as {copied}$")
     odd = copied.rename(copied.with_name("1.0 && rm"))
     refused(odd, "expected lower-case letters")
 

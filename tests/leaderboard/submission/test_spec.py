@@ -30,6 +30,8 @@ def test_scalars_are_texts_as_written():
         (GOOD + b"nane: x\n", "field 'nane'.*allowed: name, authors"),
         (GOOD + b"name: x\n", "expected a new field, found 'name' again .* line 9"),
         (GOOD.replace(b"licence: CC-BY-4.0\n", b""), "field 'licence': Field required"),
+        (GOOD.replace(b"[A, B]", b"A"), r"field 'authors': expected a list, as in \[A, B\], found 'A'$"),
+        (GOOD.replace(b"[A, B]", b"[]"), r"field 'authors': expected at least one, found '\[\]'$"),
         (GOOD.replace(b"1.0", b"../../etc"), "field 'version'.*found '../../etc'"),
         (GOOD + b"code: javascript:alert(1)\n", "field 'code'"),
         (GOOD + b"code: https://a/<script>\n", "field 'code'"),

@@ -1,6 +1,8 @@
 """Rerunning a submitted method from its code."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -338,8 +340,25 @@ def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, wr
         UserError, match=r"^forest breaks the contract of a method:\nclassification: FileNotFoundError: "
     ):
         CliRunner().invoke(app, words, catch_exceptions=False)
-    assert not (tmp_path / "mlflow.db").exists()
+    assert not [*Store().cells()]
     assert not (tmp_path / "site" / "index.html").exists()
+
+
+def test_a_store_that_cannot_be_used_is_refused_before_anything_is_retrained(good, tmp_path, monkeypatch):
+    (tmp_path / "mlflow.db").write_text("no database")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    monkeypatch.setattr(verify, "rerun", lambda *_: pytest.fail("it was retrained"))
+    with pytest.raises(UserError, match="check that it is a database of MLflow"):
+        CliRunner().invoke(app, ["verify", "forest", "--submissions", str(good.parents[1])], catch_exceptions=False)
+
+
+def test_the_last_version_is_taken_by_its_numbers(copied):
+    text = (copied / "submission.yml").read_text()
+    for version in ("1.9", "1.10"):
+        folder = Path(shutil.copytree(copied, copied.with_name(version)))
+        (folder / "submission.yml").write_text(text.replace("version: 1.0", f"version: {version}"))
+    assert verify.newest(copied.parents[1], "forest").name == "1.10"
 
 
 def test_the_difference_has_to_be_within_its_interval():
@@ -388,6 +407,8 @@ def test_fresh_train_seeds_are_beyond_those_in_use_and_whole_halvings(sampling):
 def test_an_unknown_method_or_dataset_is_refused(good, write):
     with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
         verify.newest(good.parents[1], "forst")
+    with pytest.raises(UserError, match="nowhere: no such folder; name the folder of all submissions"):
+        verify.newest(good.parents[1] / "nowhere", "forest")
     with pytest.raises(UserError, match="'forest' has no results under paper: use --sampling halves"):
         verify.rerun(validate(good), "paper")
     with pytest.raises(UserError, match="unknown dataset 'bace'"):

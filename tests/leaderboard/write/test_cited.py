@@ -76,6 +76,8 @@ def test_an_address_leads_to_its_number_today_as_ever(address, file, row, column
         ("halves/place#svm.churn", "no table 'halves/place'; try halves/places"),
         ("halves/places#svm.chrn", "no cell 'svm.chrn'; try svm.churn"),
         ("99.0.0/halves/places", "no results 99.0.0 were released; choose 0.1.0"),
+        ("v0.1.0/halves/places#svm.churn", "no results v0.1.0 were released; choose 0.1.0"),
+        (" 0.1.0/halves/place", "results 0.1.0 have no table 'halves/place'; try halves/places"),
     ],
 )
 def test_an_address_that_leads_nowhere_is_refused_with_what_is_spelled_alike(address: str, said: str) -> None:
