@@ -179,8 +179,6 @@ def export(
         raise UserError(
             f"{out}: exporting into the store itself would delete its unreadable results: export to another folder"
         )
-    if not any(part.datasets or part.records or part.of_studies for part in results.every):
-        raise UserError(f"{results.source} has no finished cell: add some with churn run")
     published.write(results, out)
     if tidy:
         tidy_tables.write(results, tidy)

@@ -294,16 +294,6 @@ def test_an_export_replaces_an_earlier_one_and_no_folder_with_other_files(result
         assert (tmp_path / folder / kept).is_file()
 
 
-def test_a_store_without_results_replaces_no_export(results: Results, tmp_path: Path, monkeypatch, capsys) -> None:
-    write_published(results, tmp_path / "0", tables=False)
-    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (collect([], "mlflow.db"), {}))
-    with pytest.raises(SystemExit) as exit_:
-        app(["export", str(tmp_path / "0")])
-    assert exit_.value.code == 2
-    assert "mlflow.db has no finished cell: add some with churn run" in capsys.readouterr().err
-    assert published.read(tmp_path / "0")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("only", ["nested", pytest.param("", marks=pytest.mark.long)])
 def test_the_tables_that_come_with_the_suite_are_those_of_its_predictions(tmp_path: Path, only: str) -> None:
