@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from typing import cast
 
 from benchmark.errors import did_you_mean
@@ -20,9 +21,10 @@ SELECTED: Mapping[tuple[str, Sampling], Mapping[Task, float]] = {
 for ResNet-50, otherwise on BACE (paper, scope appendices). ``study lambda-rule`` selects one."""
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """Return the names of the suite's learners: the files of this folder without a leading underscore."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
 
 
 def find(name: str) -> type[Learner]:
