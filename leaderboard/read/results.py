@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
@@ -85,7 +86,7 @@ class Dataset:
         """The facts of one cell, for those that all cells share."""
         return self._cell.facts
 
-    @property
+    @cached_property
     def _cell(self) -> Cell:
         return next(iter(self.entries[0].cells.values()))
 

@@ -442,8 +442,9 @@ def _row(
 
 
 def _parts(cells: Sequence[Cell]) -> Parts:
-    """Return what the pipelines of cells of one method are made of."""
-    values = [set(part) for part in zip(*map(parts_of, cells), strict=True)]
+    """Return what the pipelines of cells of one method are made of; those of one pipeline are looked up once."""
+    alike = {(c.title, c.key.pipeline, c.facts.backbone, c.facts.dataset.features): c for c in cells}
+    values = [set(part) for part in zip(*map(parts_of, alike.values()), strict=True)]
     return Parts(*(value.pop() if len(value) == 1 else "the dataset's" for value in values))
 
 

@@ -292,7 +292,9 @@ def test_a_notebook_runs_without_an_error_and_shows_what_its_cells_show(name: st
         )
         assert [o["output_type"] for o in shown] == [o["output_type"] for o in printed], before["source"]
         for old, new in zip(shown, printed, strict=True):
-            was, now = (tidy("".join(output.get("text", ""))) for output in (old, new))
+            was, now = (
+                tidy("".join(o["text"] if "text" in o else o.get("data", {}).get("text/plain", ""))) for o in (old, new)
+            )
             block = Block("text", "", was, "numbers vary", 0, 0, 0)
             assert placed(block, now) is not None, f"{name}.ipynb shows\n{was}\nprinted\n{now}"
 

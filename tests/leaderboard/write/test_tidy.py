@@ -1,6 +1,5 @@
 """Predictions as tidy tables."""
 
-import resource
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -42,16 +41,11 @@ def test_the_churn_of_each_method_follows_from_its_tidy_rows(world: Results, tmp
     assert rows["y"].to_numpy() == pytest.approx(p.y, abs=1e-6)
 
 
-def test_a_disk_that_is_full_leaves_the_table_of_an_earlier_export(world: Results, tmp_path: Path):
+def test_a_disk_that_is_full_leaves_the_table_of_an_earlier_export(world: Results, tmp_path: Path, full_disk):
     tidy.write(world, tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    try:
-        with pytest.raises(UserError, match="cannot be written"):
-            tidy.write(world, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with full_disk, pytest.raises(UserError, match="cannot be written"):
+        tidy.write(world, tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
