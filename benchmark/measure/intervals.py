@@ -115,7 +115,8 @@ def leave_one_out(quantity: np.ndarray) -> tuple[float, np.ndarray]:
     r = len(quantity)
     with np.errstate(invalid="ignore", divide="ignore"):
         if quantity.ndim == 1:
-            return float(quantity.mean()), (quantity.sum() - quantity) / (r - 1)
+            total = np.add.reduce(quantity)  # the methods of arrays take three times as long
+            return float(total / r), (total - quantity) / (r - 1)
         by_run = quantity.sum(axis=1)
         total = by_run.sum() / 2
         return float(np.divide(total, r * (r - 1) / 2)), (total - by_run) / ((r - 1) * (r - 2) / 2)
@@ -132,8 +133,8 @@ def influence(splits: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         value, without = leave_one_out(quantity)
         r = len(quantity)
         values.append(value)
-        deviations = without.mean() - without
-        if _negligible(float(without.max() - without.min()), quantity):
+        deviations = np.add.reduce(without) / r - without
+        if _negligible(float(np.maximum.reduce(without) - np.minimum.reduce(without)), quantity):
             deviations = np.zeros(r)
         runs.append(math.sqrt((r - 1) / r) / len(splits) * deviations)
     return values[0] if len(values) == 1 else float(np.mean(values)), runs
@@ -145,7 +146,7 @@ def variance(influences: Sequence[np.ndarray]) -> tuple[float, float]:
     The degrees of freedom are Welch's and Satterthwaite's (1946, doi:10.2307/3002019): between the least and the sum
     of those of the parts.
     """
-    parts = [(float((part**2).sum()), len(part) - 1) for part in influences]
+    parts = [(float(np.add.reduce(part * part)), len(part) - 1) for part in influences]
     total = sum(part for part, _ in parts)
     if math.isnan(total) or total == 0:
         return float("nan"), float("nan")
@@ -180,6 +181,20 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
     """
     value, runs = influence(splits)
     return _student(value, runs, level)
+
+
+def paired(
+    ours: tuple[float, Sequence[np.ndarray]], theirs: tuple[float, Sequence[np.ndarray]], level: float = 0.95
+) -> Estimate:
+    """Return the jackknife of the difference of two means over the same runs, from the ``influence`` of runs on each.
+
+    A run's influence on a difference is the difference of its influences, so methods are gone through once, not pairs.
+    """
+    value, runs = ours[0] - theirs[0], [a - b for a, b in zip(ours[1], theirs[1], strict=True)]
+    rounding = EQUAL * max(abs(ours[0]), abs(theirs[0]))
+    if max(float(np.abs(part).max()) for part in runs) <= rounding:
+        runs = [np.zeros(len(part)) for part in runs]
+    return _student(0.0 if abs(value) <= rounding else value, runs, level)
 
 
 def over_examples(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
@@ -317,7 +332,7 @@ def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Es
 
 def _negligible(spread: float, *numbers: np.ndarray) -> bool:
     """Return whether a spread is no more than the rounding error of the numbers that it comes from."""
-    return bool(spread <= EQUAL * max(np.abs(part).max(initial=0) for part in numbers))
+    return bool(spread <= EQUAL * max(np.maximum.reduce(np.abs(part), axis=None, initial=0) for part in numbers))
 
 
 def _levels(values: np.ndarray) -> np.ndarray:

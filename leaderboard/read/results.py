@@ -98,7 +98,7 @@ class Dataset:
     def group(self) -> str:
         return self.facts.dataset.group
 
-    @property
+    @cached_property
     def family(self) -> str:
         """The family, shared by datasets with the same molecules and labels; a rank test counts it once."""
         return self.facts.dataset.family or self.name
@@ -139,7 +139,11 @@ class Dataset:
         return next((entry for entry in self.entries if entry.method == REFERENCE), None)
 
     def entry(self, title: str) -> Entry | None:
-        return next((entry for entry in self.entries if entry.title == title), None)
+        return self._by_title.get(title)
+
+    @cached_property
+    def _by_title(self) -> Mapping[str, Entry]:
+        return {entry.title: entry for entry in reversed(self.entries)}
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
         """Return what is kept in ``computed`` under ``key``, computed at the first call."""
@@ -241,8 +245,10 @@ def units(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> list
 
     Two families are joined if a dataset of each is in one group: a third one may join them.
     """
+    if unit == "family":
+        return [dataset.family for dataset in datasets]
     joined = {dataset.family: dataset.family for dataset in datasets}
-    for group in dict.fromkeys(d.family_group for d in datasets) if unit == "group" else ():
+    for group in dict.fromkeys(d.family_group for d in datasets):
         members = {joined[d.family] for d in datasets if d.family_group == group}
         joined = {family: min(members) if name in members else name for family, name in joined.items()}
     return [joined[dataset.family] for dataset in datasets]

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate
-from benchmark.types import REFERENCE, Sampling, Task
+from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Results, slug
-from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
+from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards, over_both
 from leaderboard.tables.layouts import listed
+from leaderboard.tables.order import means_of
 from leaderboard.tables.summary import CONTROL, OWN, Summary, SummaryRow, summaries
 from leaderboard.tables.table import spelled
 
@@ -37,19 +37,15 @@ def choices(results: Results) -> list[dict[str, object]]:
     lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
-    rows = {
-        board.dataset: {row.title: row for row in board.rows}
-        for board in boards(front, "both")
-        if board.evalset == "id"
-    }
+    rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(front) if b.evalset == "id"}
     choices = []
-    for summary in summaries(front, "both"):
+    for summary in summaries(front):
         if summary.task != "classification" or summary.group in ("variant", OWN):
             continue
         if len(summary.datasets) < 2 or summary.reference is None:
             continue
         methods = [
-            _method(row, -100.0, bool(row.unranked), _low(row.title, summary, rows))
+            _method(row, _mean(summary, row.title), -100.0, bool(row.unranked), _low(row.title, summary, rows))
             for row in summary.rows
             if row.estimates and row.unranked != CONTROL and not row.suspicions
         ]
@@ -59,7 +55,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         choices.append(
             _choice(summary.key, "A kind of dataset, on average", title, "classification", "", note, methods)
         )
-    of_datasets = [(part, board) for part in results.leading() for board in boards(part, "both")]
+    of_datasets = [(part, board) for part in results.leading() for board in boards(part)]
     for part, board in of_datasets:
         dataset = part.dataset(board.dataset) if board.evalset == "id" else None
         if dataset is None or dataset.reference is None:
@@ -67,7 +63,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         rivals = [row for row in board.rows if not {"control", *SUSPICIONS} & set(row.marks)]
-        methods = [_method(row, scale, "collapsed" in row.marks) for row in rivals]
+        methods = [_method(row, over_both(dataset)[row.title], scale, "collapsed" in row.marks) for row in rivals]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
@@ -95,10 +91,20 @@ def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]
     return listed(losses) if losses else ""
 
 
-def _method(row: BoardRow | SummaryRow, scale: float, collapsed: bool, low: str = "") -> dict[str, object]:
+def _mean(summary: Summary, title: str) -> Mapping[str, Estimate | None]:
+    """Return the means over the datasets of a set of what a decision goes by."""
+    each = [over_both(dataset)[title] for dataset in summary.datasets]
+    known = {key: [e for of in each if (e := of[key]) is not None] for key in each[0]}
+    of_all = {key: estimates for key, estimates in known.items() if len(estimates) == len(each)}
+    means = means_of(summary.datasets, [*of_all.values()], "both")
+    return dict.fromkeys(known) | dict(zip(of_all, means, strict=True))
+
+
+def _method(
+    row: BoardRow | SummaryRow, both: Mapping[str, Estimate | None], scale: float, collapsed: bool, low: str = ""
+) -> dict[str, object]:
     """Describe a method; empty if it shares no train seed with ERM, or has a single retraining."""
-    task: Task = "classification" if ORDER["classification"].key in row.estimates else "regression"
-    churn, change = row.estimates[ORDER[task].key], row.estimates.get(f"delta_{KEPT[task].key}")
+    churn, change = both.values()
     if churn is None or churn.value != churn.value or (change is None and row.method != REFERENCE):
         return {}
     compute = row.estimates.get("compute")

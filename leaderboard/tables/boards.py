@@ -6,11 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
-from benchmark.measure.catalogue import MAE, ORDER, QUALITY
+from benchmark.measure.catalogue import KEPT, MAE, ORDER, QUALITY
 from benchmark.measure.intervals import Estimate, IntervalKind, described, jackknife
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
+from leaderboard.tables.columns import (
+    UNLIKE,
+    Column,
+    Pair,
+    absolute,
+    columns_of,
+    differences,
+    matched,
+    pairs_of,
+    versus,
+)
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
@@ -56,6 +66,9 @@ class BoardRow:
     marks: tuple[str, ...]
     differs: tuple[str, ...]
     """Differences from ERM in more than the method."""
+
+
+Both = Mapping[str, Mapping[str, Estimate | None]]
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,21 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
         )
     notes += [f"{UNLIKE} {row.title}: {'; '.join(row.differs)}." for row in rows if row.differs]
     return Board(dataset.name, dataset.title, evalset, dataset.task, tuple(rows), tuple(notes), kind, dataset.sampling)
+
+
+def over_both(dataset: Dataset) -> Both:
+    """Return what a decision goes by, with intervals over retrainings and test examples, by title and column key.
+
+    That is matched churn or 1 − ICC, and the difference from ERM in matched accuracy or MAE, on the ID test. It is
+    computed once for a dataset.
+    """
+    return dataset.once("both", lambda: _over_both(dataset))
+
+
+def _over_both(dataset: Dataset) -> Both:
+    columns = absolute(ORDER[dataset.task]), versus(KEPT[dataset.task])
+    pairs = {entry.title: pairs_of(dataset, entry) for entry in dataset.entries}
+    return {title: {c.key: c.value(of, "id", "both") for c in columns} for title, of in pairs.items()}
 
 
 def to_table(board: Board, columns: Sequence[Column] = ()) -> Table:

@@ -9,15 +9,23 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import KEPT, ORDER, churn
-from benchmark.measure.estimate import interval
-from benchmark.measure.intervals import Estimate, IntervalKind, difference, holm, jackknife, leave_one_out, weighted
+from benchmark.measure.intervals import (
+    FEWEST_EXAMPLES,
+    Estimate,
+    IntervalKind,
+    holm,
+    influence,
+    jackknife,
+    leave_one_out,
+    paired,
+    weighted,
+)
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import Task
@@ -80,9 +88,19 @@ def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKi
 
     Below ``FAMILIES``, and for the paper's kind of interval, it is for other retrainings on the same datasets.
     """
+    return means_of(block, [each], kind)[0]
+
+
+def means_of(
+    block: Sequence[Dataset], estimates: Sequence[Sequence[Estimate]], kind: IntervalKind = "runs"
+) -> list[Estimate]:
+    """Return the ``mean_of`` each of several estimates, of which each dataset has one."""
+    if len(block) == 1:
+        return [one for (one,) in estimates]
     if kind == "paper" or len(set(units(block))) < FAMILIES:
-        return weighted(each, weights_of(block, kind))
-    return jackknife(of_units(block, np.array([e.value for e in each])))
+        return [weighted(each, weights_of(block, kind)) for each in estimates]
+    (values,) = of_units(block, np.array([[e.value for e in each] for each in estimates]).reshape(-1, len(block)).T)
+    return [jackknife([of_units]) for of_units in values.T]
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -145,12 +163,27 @@ def order(
     return Order(ranking, dict(zip(titles, estimates, strict=True)), means, values)
 
 
+def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
+    """Return what orders go by: by test and measure, and by title, the values by run or pair of runs of each split.
+
+    They are those of the entries that lack nothing, for what is ``counted``. They are computed once for a dataset.
+    """
+    complete = [entry for entry in dataset.entries if not lacking(dataset, entry)]
+    cells = {e.title: [e.cells[split].only(seeds) for split, seeds in counted(dataset).items()] for e in complete}
+    return {
+        f"{evalset}/{measure.key}": {
+            title: [measure.of_runs(cell.predictions[evalset]).tolist() for cell in of_splits]
+            for title, of_splits in cells.items()
+        }
+        for evalset in dataset.evalsets
+        for measure in {ORDER[dataset.task], churn(dataset.task)}
+    }
+
+
 def _values(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> list[np.ndarray]:
     """Return a measure of a method, which lacks nothing, by run or pair of runs, for what is ``counted``."""
-    entry = dataset.entry(title)
-    assert entry is not None
-    cells = [entry.cells[split].only(seeds) for split, seeds in counted(dataset).items()]
-    return [measure.of_runs(cell.predictions[evalset]) for cell in cells]
+    known = dataset.once("values", lambda: values_of(dataset))[f"{evalset}/{measure.key}"]
+    return [np.array(of_split) for of_split in known[title]]
 
 
 def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
@@ -203,13 +236,13 @@ def resolution(
     """
     pairs = tuple(pairs)
     weights, titles = weights_of(block, kind), {title for pair in pairs for title in pair}
-    of_datasets = [{title: _values(d, title, ORDER[d.task], evalset) for title in titles} for d in block]
+    of_datasets = [{t: influence(_values(d, t, ORDER[d.task], evalset)) for t in titles} for d in block]
     sizes = [sum(len(_of_split(d, split).predictions[evalset].ids) for split in counted(d)) for d in block]
 
     def compared(first: str, second: str) -> Iterator[Estimate]:
-        for values, examples in zip(of_datasets, sizes, strict=True):
-            gaps = [difference(a, b) for a, b in zip(values[first], values[second], strict=True)]
-            yield interval("runs", partial(list, gaps), None, examples)
+        for known, examples in zip(of_datasets, sizes, strict=True):
+            estimate = paired(known[first], known[second])
+            yield estimate if examples >= FEWEST_EXAMPLES else estimate.bare()
 
     estimates = [weighted([*compared(*pair)], weights) for pair in pairs]
     adjusted = tuple(holm([e.p for e in estimates]).tolist())
@@ -236,8 +269,8 @@ def resolution_elsewhere(
 def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     """Return p (P,) of Wilcoxon's test on each row of ``gaps`` (P, F): 1 if all are 0.
 
-    Rows without ties share one call, which takes as long as a single one; SciPy treats rows that share one alike. With
-    ties, it permutes the signs of few gaps, and would rank them again each time.
+    SciPy treats rows that share a call alike, and one row takes as long as all: those without ties share one, and those
+    with ties another. With ties, it permutes the signs of few gaps, and would rank them again each time.
     """
     from scipy.stats import permutation_test, rankdata, wilcoxon  # slow to import
 
@@ -246,10 +279,11 @@ def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     p = np.ones(len(gaps))
     if exact.any():
         p[exact] = wilcoxon(gaps[exact], axis=1).pvalue
-    for i in np.flatnonzero(~exact & gaps.any(axis=1)):
-        if gaps.shape[1] > PERMUTED or np.isnan(gaps[i]).any():
-            p[i] = wilcoxon(gaps[i]).pvalue
-            continue
+    tied = ~exact & gaps.any(axis=1)
+    permuted = tied & ~np.isnan(sizes).any(axis=1) & (gaps.shape[1] <= PERMUTED)
+    if (many := tied & ~permuted).any():
+        p[many] = wilcoxon(gaps[many], axis=1, method="asymptotic").pvalue
+    for i in np.flatnonzero(permuted):
         ranks = np.sign(gaps[i]) * (rankdata(np.abs(gaps[i])) - (gaps[i] == 0).sum())
         p[i] = permutation_test((ranks,), _positive, permutation_type="samples", vectorized=True).pvalue
     return p

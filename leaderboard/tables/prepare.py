@@ -6,6 +6,7 @@ This is the larger part of a build. It depends on nothing but the cells of one d
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -13,27 +14,27 @@ from benchmark.files import named, program
 from benchmark.measure.intervals import IntervalKind
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.boards import Board, board
+from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.scorecard import Card, card
 from leaderboard.tables.influences import Influences, influences
+from leaderboard.tables.order import values_of
 
 Kinds = Sequence[IntervalKind]
-COMPUTED = TypeAdapter(tuple[list[Board], Card, Influences])
+COMPUTED = TypeAdapter(tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both])
 """What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
 
 
 def prepare(results: Results, kind: IntervalKind) -> None:
-    """Provide influences, boards and scorecards with intervals of ``kind``, and boards with intervals over both where
-    decisions go by them."""
+    """Provide what is computed from each dataset, with intervals of ``kind``; decisions go by boards over runs, too."""
     of_kind = {id(dataset): (dataset, {kind: None}) for part in results.every for dataset in part.datasets}
     for dataset in (dataset for part in (results.front, *results.leading()) for dataset in part.datasets):
-        of_kind[id(dataset)][1]["both"] = None
+        of_kind[id(dataset)][1]["runs"] = None
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (_bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        known, scorecard, influence = COMPUTED.validate_python(json.loads(content))
+        known, scorecard, influence, values, both = COMPUTED.validate_python(json.loads(content))
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
-        dataset.computed.update({("card", kind): scorecard, "influences": influence})
+        dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -49,4 +50,5 @@ def _bare(dataset: Dataset) -> Dataset:
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
-    return json.dumps(COMPUTED.dump_python((known, card(dataset, kinds[0]), influences(dataset)))).encode()
+    rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset)
+    return json.dumps(COMPUTED.dump_python((known, *rest))).encode()

@@ -26,7 +26,7 @@ from leaderboard.tables.order import (
     Resolution,
     keeps,
     lacking,
-    mean_of,
+    means_of,
     order,
     over_what,
     rehearsal,
@@ -424,7 +424,7 @@ def _row(
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = [_on(mark, _marked(block, title, boards, mark)) for mark in ("†", "†?")]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
-    estimates = {column.key: _mean(column, rows, boards, kind) for column in columns}
+    estimates = _means(columns, rows, boards, kind)
     return SummaryRow(
         title=title,
         method=entries[0].method,
@@ -461,16 +461,15 @@ def _badge(cells: Sequence[Cell]) -> str:
     return YOURS if own else status
 
 
-def _mean(
-    column: Column, rows: Sequence[tuple[Dataset, BoardRow]], boards: Boards, kind: IntervalKind
-) -> Estimate | None:
-    """Return the mean over families; None if a dataset has no value. A cost has no interval."""
-    each = [_one(column, dataset, row, boards) for dataset, row in rows]
-    known = [estimate for estimate in each if estimate is not None]
-    if len(known) < len(each):
-        return None
-    mean = mean_of([dataset for dataset, _ in rows], known, kind)
-    return mean if column.measure else mean.bare()
+def _means(
+    columns: Sequence[Column], rows: Sequence[tuple[Dataset, BoardRow]], boards: Boards, kind: IntervalKind
+) -> dict[str, Estimate | None]:
+    """Return the means over families by column; None if a dataset has no value. A cost has no interval."""
+    each = {column: [_one(column, dataset, row, boards) for dataset, row in rows] for column in columns}
+    complete = {c: [e for e in estimates if e is not None] for c, estimates in each.items() if None not in estimates}
+    means = means_of([dataset for dataset, _ in rows], [*complete.values()], kind)
+    of_column = {c: mean if c.measure else mean.bare() for c, mean in zip(complete, means, strict=True)}
+    return {column.key: of_column.get(column) for column in columns}
 
 
 def _one(column: Column, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:

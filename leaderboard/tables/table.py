@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from dataclasses import dataclass, replace
 
@@ -52,13 +53,13 @@ class Value:
         """
         if isinstance(estimate, int | float):
             estimate = Estimate(estimate, np.nan, np.nan)
-        if estimate is None or np.isnan(estimate.value):
+        if estimate is None or math.isnan(estimate.value):
             return cls(MISSING)
         least = -np.inf if signed or estimate.value < least else least
-        low, high = (x if np.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
+        low, high = (x if math.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
         number, low, high = (x * scale for x in (estimate.value, low, high))
         text = spelled(number, digits, signed)
-        if not np.isnan(low):
+        if not math.isnan(low):
             text += f" [{spelled(low, digits, signed)}, {spelled(high, digits, signed)}]"
         return cls(text, number, low, high)
 

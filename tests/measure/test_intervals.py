@@ -9,12 +9,14 @@ from benchmark.measure.intervals import (
     Estimate,
     difference,
     holm,
+    influence,
     jackknife,
     leave_one_out,
     on_log_scale,
     over_both,
     over_examples,
     pair_bootstrap,
+    paired,
     standard_deviation,
     weighted,
 )
@@ -102,6 +104,26 @@ def test_a_small_variance_is_no_rounding() -> None:
     theirs = stats.ttest_1samp(runs, 0).confidence_interval(0.95)
     ours = jackknife([runs])
     assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=1e-12)
+
+
+@pytest.mark.parametrize("made", [lambda rng: rng.random(10), lambda rng: random_matrix(rng, 7)])
+def test_a_paired_difference_follows_from_the_influences_on_each_mean(made) -> None:
+    rng = np.random.default_rng(6)
+    splits = [[made(rng), made(rng)] for _ in range(2)]
+    gaps = [difference(ours, theirs) for ours, theirs in splits]
+    expected = jackknife(gaps)
+    ours, theirs = (influence(of) for of in zip(*splits, strict=True))
+    found = paired(ours, theirs)
+    assert [found.value, found.low, found.high, found.p] == pytest.approx(
+        [expected.value, expected.low, expected.high, expected.p]
+    )
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1])
+def test_a_constant_paired_difference_has_no_interval_whatever_its_rounding(gap) -> None:
+    runs = np.random.default_rng(7).random(10)
+    found = paired(influence([runs + gap]), influence([runs * (1 + 1e-15)]))
+    assert found.value == pytest.approx(gap, abs=1e-12) and np.isnan([found.low, found.high, found.p]).all()
 
 
 def test_only_equal_runs_are_paired() -> None:

@@ -9,9 +9,10 @@ import pytest
 from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.boards import board, boards
+from leaderboard.tables.boards import board, boards, over_both
 from leaderboard.tables.builders.scorecard import card
 from leaderboard.tables.influences import influences
+from leaderboard.tables.order import order
 from leaderboard.tables.prepare import prepare
 
 
@@ -33,21 +34,26 @@ def prepared(cells: Sequence[Cell]) -> Results:
 
 def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
     fresh = collect(cells)
-    for kind in ("runs", "both"):
-        assert repr(boards(results, kind)) == repr(boards(fresh, kind))  # nan is not equal to nan
+    assert repr(boards(results)) == repr(boards(fresh))  # nan is not equal to nan
     for ours, theirs in zip(results.datasets, fresh.datasets, strict=True):
         assert repr(card(ours)) == repr(card(theirs))
         assert influences(ours) == influences(theirs)
+        assert repr(over_both(ours)) == repr(over_both(theirs))
+        titles = [entry.title for entry in ours.entries]
+        assert repr(order([ours], titles, "runs")) == repr(order([theirs], titles, "runs"))
 
 
 def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(world, cache, monkeypatch):
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
-    for computed in ("boards._board", "builders.scorecard._card", "influences._influences"):
+    of_dataset = ("boards._board", "boards._over_both", "order.values_of")
+    for computed in (*of_dataset, "builders.scorecard._card", "influences._influences"):
         monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
-    assert [len(boards(again, kind)) for kind in ("runs", "both")] == [5, 5]
+    assert len(boards(again)) == 5
+    assert all(map(over_both, again.datasets))
+    assert all(order([d], [entry.title for entry in d.entries], "runs").churn for d in again.datasets)
     assert all(map(card, again.datasets))
     assert all(map(influences, again.datasets))
 
