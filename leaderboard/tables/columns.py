@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,7 @@ def of_all_measures(sampling: Sampling) -> tuple[Column, ...]:
     return (ROWS_SEEN, COMPUTE) if sampling == PAPER else (COMPUTE,)
 
 
+@cache
 def columns_of(task: Task, sampling: Sampling) -> tuple[Column, ...]:
     """Return the columns of a dataset's board."""
     of_measures = (column(measure) for measure in boards(task) for column in (absolute, versus))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
 from string import ascii_uppercase
 
@@ -63,7 +63,8 @@ YOURS = "yours"
 """The badge of results that are neither published nor submitted."""
 
 
-def summary_columns(task: Task, sampling: Sampling) -> list[Column]:
+@cache
+def summary_columns(task: Task, sampling: Sampling) -> tuple[Column, ...]:
     """Return each measure against ERM and itself, that of the order first; those in target units in % of ERM's."""
     columns = []
     for measure in sorted(on_boards(task), key=lambda measure: measure is not ORDER[task]):
@@ -75,7 +76,7 @@ def summary_columns(task: Task, sampling: Sampling) -> list[Column]:
             raw = measure.key == "churn"
             columns.append(versus(measure, shown=measure.front and not raw))
             columns.append(replace(absolute(measure), shown=raw or measure is ORDER[task]))
-    return [*columns, *of_all_measures(sampling)]
+    return *columns, *of_all_measures(sampling)
 
 
 def spelled_places(place: int, first: int, last: int) -> Value:
@@ -189,7 +190,7 @@ class Summary:
         return GROUP_TITLES[self.group]
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> tuple[Column, ...]:
         """The columns for the task: means over datasets of the columns of their boards."""
         return summary_columns(self.task, self.datasets[0].sampling)
 
