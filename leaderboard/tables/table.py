@@ -82,6 +82,8 @@ def one_line(text: str) -> str:
 
     TeX would read what follows a break in a comment as commands, and a spreadsheet as another row.
     """
+    if text.isprintable():  # as nearly all are
+        return text
     return "".join(" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
 
 
