@@ -258,7 +258,11 @@ def summaries(results: Results, kind: IntervalKind = "runs", evalset: str = "id"
 def _summaries(results: Results, kind: IntervalKind, evalset: str) -> tuple[Summary, ...]:
     rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == evalset}
     tested = {key: tuple(d for d in members if evalset in d.evalsets) for key, members in sets(results).items()}
-    return tuple(_summary(*key, members, rows, kind, evalset) for key, members in tested.items() if members)
+    blocks = {key: complete_block(members)[0] for key, members in tested.items() if members}
+    for task in TASKS:
+        if blocks.get((task, "all")) == blocks.get((task, "wide")):  # one table under two names
+            blocks.pop((task, "all"), None)
+    return tuple(_summary(*key, tested[key], rows, kind, evalset) for key in blocks)
 
 
 def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
