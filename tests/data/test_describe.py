@@ -61,12 +61,6 @@ def test_capitals_and_blanks_make_no_class_and_a_line_says_so(tmp_path):
     assert "% Active" in to_text(examine(spec, 99)) or "% active" in to_text(examine(spec, 99))
 
 
-def test_class_one_is_the_text_that_is_given(tmp_path):
-    spec = dataset(csv(tmp_path, ["active", "inactive"]), positive="Inactive")
-    assert spec.class_names == ("active", "inactive")
-    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
-
-
 # Missing values
 
 
@@ -130,11 +124,6 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
     assert np.isnan(x).sum(axis=0).tolist() == [0, 1, 0]
     with pytest.raises(UserError, match="--ignore-value '1': no field holds it"):
         describe_file(file, target="y", ignore_value=["1"])
-
-
-def test_a_text_to_ignore_that_no_field_holds_is_refused(tmp_path):
-    with pytest.raises(UserError, match="--ignore-value 'NDA': no field holds it"):
-        described(tmp_path, ["0", "1"], ignore_value=["NDA"])
 
 
 def test_minus_one_beside_zero_and_one_is_asked_about_whatever_the_task(tmp_path):
