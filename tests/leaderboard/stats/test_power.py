@@ -96,15 +96,6 @@ def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases(r, 
         assert held(pilots, plain, truth) < 0.87, "χ² with R − 1 degrees of freedom holds it too rarely"
 
 
-@pytest.mark.slow
-def test_under_halves_the_bounds_hold_the_truth_in_95_percent_of_cases():
-    """Halvings share no run, so the variance over J of them has all of J − 1 degrees of freedom."""
-    rng = np.random.default_rng(4)
-    pairs = churn_differences(rng, 22_000, 2, CALM)[:, 0, 1]
-    pilots = [components([pilot]) for pilot in pairs[:5000].reshape(-1, 10)]
-    assert 0.915 <= held(pilots, Components.range, resolvable(components([pairs]), 10)) <= 0.975
-
-
 def test_bounds_are_those_of_the_chi_square_distribution():
     # Printed tables: χ²(5) lies in 0.8312 to 12.8325 with a chance of 95 %, and χ²(9) in 2.7004 to 19.0228.
     low, high = Components(2.0, 1.0, 10).range()

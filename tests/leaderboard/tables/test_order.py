@@ -145,18 +145,6 @@ def families(make_cell) -> tuple[Dataset, ...]:
     return collect([make_cell("erm", predictions(d, 0.1, runs=2), dataset=f"d{d}") for d in range(21)]).headline()
 
 
-def test_the_first_of_equal_methods_stays_first_by_chance_and_loses_its_lead(families):
-    rng = np.random.default_rng(0)
-    found = np.array([rehearsal(families, rng.normal(size=(21, 4)), np.zeros((21, 4))) for _ in range(300)])
-    errors = found.std(axis=0) / np.sqrt(300)
-    stays, chosen, tested = found.mean(axis=0)
-    assert abs(stays - 1 / 4) < 4 * errors[0]
-    assert abs(tested) < 4 * errors[2]
-    normal = rng.normal(size=(100_000, 4)) / np.sqrt(14)
-    normal.sort(axis=1)
-    assert chosen == pytest.approx(np.mean(normal[:, 1] - normal[:, 0]), abs=4 * errors[1])
-
-
 def test_a_rehearsal_gives_places_by_the_rule_on_each_two_thirds(families):
     rng = np.random.default_rng(1)
     values, changes = rng.normal(size=(21, 5)) + np.arange(5) / 2, rng.normal(size=(21, 5)) * 0.02
