@@ -75,12 +75,12 @@ def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> bytes:
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-@pytest.mark.parametrize("name", NAMES)
-def test_a_missing_or_damaged_file_is_made_again(derived, name, damage):
+def test_a_missing_or_damaged_file_is_made_again(derived, damage):
     assert not kept()
     assert files(derived) == sorted(NAMES)
-    damaged(derived / name, damage)
-    assert not kept()
+    for name in NAMES:
+        damaged(derived / name, damage)
+        assert not kept()
     assert kept()
 
 

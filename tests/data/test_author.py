@@ -173,7 +173,6 @@ def test_a_second_description_of_a_table_replaces_the_first_which_is_kept(tmp_pa
         ({"split": "given:part"}, "'part'"),
         ({"split": "scaffold:1"}, "leaves no row in 'ood'"),
         ({"positive": "active"}, "'active'"),
-        ({"task": "clasification"}, "task"),
         ({"folder": Path("/new/folder")}, "new/folder: no such folder"),
         *(({"name": name}, "100 lower-case letters") for name in ("My Assay", "../assay", "_assay", "assay.toml")),
     ],

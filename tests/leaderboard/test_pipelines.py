@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.errors import UserError
-from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
 from leaderboard import site
 from leaderboard.paper.mapping import mapping
@@ -17,7 +15,6 @@ from leaderboard.paper.read import Published
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.decide import choices
-from leaderboard.submission.pack import pack
 from leaderboard.tables.boards import board
 from leaderboard.tables.pairwise import title_of
 from leaderboard.tables.summary import YOURS, summaries
@@ -140,15 +137,3 @@ def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: 
     losses = {method["title"]: method["loss"] for method in of_first["methods"]}
     assert set(losses) == {title for title, _ in ROWS.values()}
     assert [title for title, loss in losses.items() if loss is None] == ["ERM"]
-
-
-def test_what_a_submission_does_not_name_is_not_packed(cells: list[Cell], tmp_path: Path) -> None:
-    seeds = TRAIN_SEEDS["halves"]
-    values = np.repeat(cells[2].predictions["id"].values[:1], len(seeds), axis=0)
-    p = replace(cells[2].predictions["id"], seeds=seeds, values=values)
-    ready = [
-        replace(cell, key=replace(cell.key, seeds=seeds, sampling="halves"), predictions={"id": p}) for cell in cells
-    ]
-    for name in ("bagging-k-5-svm", "erm atom_pairs.4096"):
-        with pytest.raises(UserError, match=f"'{name}' has another learner or other features than the dataset"):
-            pack(collect(ready), name, "1.0", tmp_path)

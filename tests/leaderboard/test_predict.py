@@ -11,19 +11,13 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark import load_problem
-from benchmark.__main__ import app as benchmark_app
 from benchmark.errors import UserError
 from leaderboard import predict
 from leaderboard.__main__ import app
 from leaderboard.read.stored import read
+from tests.conftest import call
 
 pytestmark = pytest.mark.slow
-
-
-def call(which, *words: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        which(list(words))
-    return int(stop.value.code or 0)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +34,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home}/mlflow.db")
         for target in ("brain", "logbb"):
             table[["SMILES", target]].to_csv(f"{target}.csv", index=False)
-        assert call(benchmark_app, "new-dataset", "brain.csv", "--target", "brain", "--positive", "enters") == 0
-        assert call(benchmark_app, "new-dataset", "logbb.csv", "--target", "logbb") == 0
+        assert call("new-dataset", "brain.csv", "--target", "brain", "--positive", "enters") == 0
+        assert call("new-dataset", "logbb.csv", "--target", "logbb") == 0
         sampled = ("--sampling", "halves", "--seeds", "10", "--jobs", "1")
-        assert call(benchmark_app, "run", "--method", "erm,svm", "--dataset", "brain", *sampled) == 0
-        assert call(benchmark_app, "run", "--method", "erm,linear", "--dataset", "logbb", *sampled) == 0
+        assert call("run", "--method", "erm,svm", "--dataset", "brain", *sampled) == 0
+        assert call("run", "--method", "erm,linear", "--dataset", "logbb", *sampled) == 0
     return home
 
 
@@ -69,7 +63,7 @@ def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(tmp_path: P
     known = pd.read_csv("brain.csv")["SMILES"][0]
     new = tmp_path / "new.csv"
     pd.DataFrame({"Name": "abcde", "smiles": [*pool[:3].tolist(), known, "no molecule"]}).to_csv(new, index=False)
-    assert call(app, "predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1") == 0
+    assert call("predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1", which=app) == 0
     assert "answers.csv: rows predicted: 4; not, see their reason: 1" in capsys.readouterr().out
     table = pd.read_csv("answers.csv")
     assert table["line"].tolist() == [2, 3, 4, 5, 6]
@@ -97,7 +91,7 @@ def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text("SMILES\nCCO\nc1ccccc1\n")
     out = tmp_path / "answers.csv"
-    assert call(app, "predict", str(new), "--dataset", "logbb", "--method", "linear", "--out", str(out)) == 0
+    assert call("predict", str(new), "--dataset", "logbb", "--method", "linear", "--out", str(out), which=app) == 0
     table = pd.read_csv(out)
     assert (table["spread"] > 0).all()
     assert np.isfinite(table["prediction"]).all()
@@ -177,14 +171,15 @@ def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains
     new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
     words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
     new.write_text("SMILES\nxx\nyy\n")
-    assert call(app, *words) == 0
+    assert call(*words, which=app) == 0
+    assert "rows predicted: 0; not, see their reason: 2" in capsys.readouterr().out
     table = pd.read_csv(out)
     assert table["smiles"].tolist() == ["xx", "yy"]
     assert table["prediction"].isna().all()
     assert table["reason"].str.contains("column 'SMILES': RDKit cannot parse").all()
     out.unlink()
     new.write_text("SMILES\n")
-    assert call(app, *words) == 2
+    assert call(*words, which=app) == 2
     assert "new.csv: has a header and no rows" in capsys.readouterr().err
     assert not out.exists()
 
@@ -198,24 +193,8 @@ def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains
     ],
 )
 def test_what_cannot_be_answered_says_what_to_do(words: tuple[str, ...], message: str, capsys) -> None:
-    assert call(app, "predict", "brain.csv", *words) == 2
+    assert call("predict", "brain.csv", *words, which=app) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_table_without_a_row_that_can_be_read_has_reasons_and_no_predictions(tmp_path: Path, capsys) -> None:
-    new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
-    new.write_text("SMILES\nxx\nyy\n")
-    for dataset, method in (("brain", "svm"), ("logbb", "linear")):
-        words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out))
-        assert call(app, *words) == 0
-        assert "rows predicted: 0; not, see their reason: 2" in capsys.readouterr().out
-        table = pd.read_csv(out)
-        assert table["prediction"].isna().all()
-        assert table["reason"].str.contains("RDKit cannot parse").tolist() == [True, True]
-        out.unlink()
-    new.write_text("SMILES\n")
-    assert call(app, *words) == 2
-    assert "has a header and no rows" in capsys.readouterr().err
 
 
 def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
@@ -232,7 +211,7 @@ def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
 
 
 def test_a_report_is_one_small_file_in_the_users_words(capsys) -> None:
-    assert call(app, "report", "brain", "--jobs", "1") == 0
+    assert call("report", "brain", "--jobs", "1", which=app) == 0
     path = Path(capsys.readouterr().out.strip())
     page = path.read_text()
     assert path.stat().st_size < 2e6

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from rdkit import DataStructs
-from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
@@ -16,7 +15,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -99,41 +97,6 @@ def test_tanimoto_similarity_equals_rdkits_and_is_one_for_rows_without_ones():
     expected = np.array([[DataStructs.TanimotoSimilarity(one, other) for other in bits[1]] for one in bits[0]])
     expected[0, 0] = 1
     np.testing.assert_allclose(tanimoto(a.astype(float), b.astype(float)), expected)
-
-
-def gram(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the kernel of the bootstrap with itself, and of the test set with the bootstrap."""
-    x, _, _, test = sample(problem, seed)
-    if ((x == 0) | (x == 1)).all():
-        return tanimoto(x, x), tanimoto(test, x)
-    gamma = 1 / (x.shape[1] * x.var())
-    near = [np.exp(-gamma * ((rows[:, None] - x) ** 2).sum(axis=2)) for rows in (x, test)]
-    return near[0], near[1]
-
-
-@pytest.mark.parametrize("numbers", [False, True])
-def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share_no_molecule(predicted, numbers):
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    problem = problem_of("classification", numbers)
-    for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
-        x, y, rows, _ = sample(problem, seed)
-        near, to_test = gram(problem, seed)
-        left_out = np.empty(len(y))
-        for train, test in StratifiedGroupKFold(5).split(x, y, rows):
-            assert not set(rows[train]) & set(rows[test])
-            inside = SVC(C=2, kernel="precomputed").fit(near[np.ix_(train, train)], y[train])
-            left_out[test] = inside.decision_function(near[np.ix_(test, train)])
-        positive = (y == 1).sum()  # Platt 1999: the prior shrinks the targets
-        target = np.where(y == 1, (positive + 1) / (positive + 2), 1 / (len(y) - positive + 2))
-
-        def loss(ab: np.ndarray, f: np.ndarray = left_out, t: np.ndarray = target) -> float:
-            z = ab[0] * f + ab[1]
-            return float((np.logaddexp(0, z) - t * z).sum())
-
-        slope, shift = minimize(loss, [1.0, 0.0]).x
-        decision = SVC(C=2, kernel="precomputed").fit(near, y).decision_function(to_test)
-        np.testing.assert_allclose(values[:, 1], 1 / (1 + np.exp(-slope * decision - shift)), atol=2e-3)
 
 
 @pytest.mark.parametrize("task", TASKS)

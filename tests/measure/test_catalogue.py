@@ -46,54 +46,28 @@ CASES = [(measure, kind) for measure in c.CATALOGUE for kind in KINDS[measure.ta
 
 
 @pytest.mark.parametrize(("measure", "kind"), CASES, ids=lambda x: getattr(x, "key", x))
-class TestEveryMeasure:
-    """Contract that boards and intervals rely on."""
-
-    def test_it_has_a_value_per_run_or_per_pair(self, measure: Measure, kind: str) -> None:
-        p = example(kind)
-        values = measure.of_runs(p)
-        if measure.per_pair is None:
-            assert values.shape == (5,)
-            np.testing.assert_allclose(measure.of_runs(p.only([3])), values[3:4])
-        else:
-            assert values.shape == (5, 5)
-            np.testing.assert_array_equal(values, values.T)
-            np.testing.assert_array_equal(np.diag(values), 0)
-            np.testing.assert_allclose(measure.of_runs(p.only([4, 1])), values[np.ix_([4, 1], [4, 1])])
-
-    def test_it_does_not_depend_on_the_order_of_examples(self, measure: Measure, kind: str) -> None:
-        p = example(kind)
-        order = np.random.default_rng(1).permutation(40)
-        np.testing.assert_allclose(measure.of_runs(p.on(order)), measure.of_runs(p))
-
-    def test_it_lies_between_0_and_its_largest_value(self, measure: Measure, kind: str) -> None:
-        values = measure.of_runs(example(kind))
-        assert values.min() >= measure.least
-        assert values.max() <= measure.most
-        assert np.isfinite(values).all()
-
-    def test_it_has_a_title(self, measure: Measure, kind: str) -> None:
-        assert c.find(measure.key, measure.task) is measure
-        assert measure.title[:1].isupper() or measure.title[:1] in "|1"
-        assert measure.shown_delta[0].startswith("Δ ")
-
-
-@pytest.mark.parametrize(
-    ("measure", "kind"), [case for case in CASES if case[0].of_examples], ids=lambda x: getattr(x, "key", x)
-)
-def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(measure: Measure, kind: str) -> None:
+def test_every_measure_keeps_what_boards_and_intervals_rely_on(measure: Measure, kind: str) -> None:
     p = example(kind)
-    assert measure.of_examples is not None
-    assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
-
-
-@pytest.mark.parametrize(
-    ("measure", "kind"),
-    [case for case in CASES if case[0].per_pair and case[0].better < 0],
-    ids=lambda x: getattr(x, "key", x),
-)
-def test_retrainings_that_agree_do_not_differ(measure: Measure, kind: str) -> None:
-    assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
+    values = measure.of_runs(p)
+    if measure.per_pair is None:
+        assert values.shape == (5,)
+        np.testing.assert_allclose(measure.of_runs(p.only([3])), values[3:4])
+    else:
+        assert values.shape == (5, 5)
+        np.testing.assert_array_equal(values, values.T)
+        np.testing.assert_array_equal(np.diag(values), 0)
+        np.testing.assert_allclose(measure.of_runs(p.only([4, 1])), values[np.ix_([4, 1], [4, 1])])
+        if measure.better < 0:
+            assert measure.mean(p.only([2, 2, 2])) == pytest.approx(0, abs=1e-12), "retrainings that agree"
+    if measure.of_examples:
+        assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
+    order = np.random.default_rng(1).permutation(40)
+    np.testing.assert_allclose(measure.of_runs(p.on(order)), values)
+    assert np.isfinite(values).all()
+    assert measure.least <= values.min() <= values.max() <= measure.most
+    assert c.find(measure.key, measure.task) is measure
+    assert measure.title[:1].isupper() or measure.title[:1] in "|1"
+    assert measure.shown_delta[0].startswith("Δ ")
 
 
 def test_keys_are_unique_and_each_task_has_a_quality_and_a_churn() -> None:

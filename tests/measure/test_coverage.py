@@ -80,15 +80,6 @@ def test_the_default_interval_covers_95_percent(r: int, logits: np.ndarray) -> N
     assert as_the_page_says(found, said)
 
 
-@pytest.mark.parametrize("r", [5, 10])
-def test_over_three_splits_it_covers_95_percent(r: int) -> None:
-    rng = np.random.default_rng(r)
-    tests = [MODERATE, 1.5 * rng.permutation(FIXED), 3 * FIXED]
-    splits = zip(*(churn(labels(rng, TRIALS, r, logits)) for logits in tests), strict=True)
-    truth = float(np.mean([true_churn(logits) for logits in tests]))
-    assert 0.92 <= covered([jackknife(list(matrices)) for matrices in splits], truth) <= 0.98
-
-
 def test_where_whole_runs_shift_together_at_low_churn_it_covers_less() -> None:
     """A limit of the method, and of what we may claim: the distribution of churn is skewed, Student's is not."""
     rng = np.random.default_rng(5)
@@ -162,10 +153,10 @@ TRUE_DRIFT = {
 
 
 @pytest.mark.parametrize("accuracies", [normal, right])
-@pytest.mark.parametrize("sampling", ["paper", "nested", "halves"])
+@pytest.mark.parametrize("sampling", ["paper", "halves"])
 @pytest.mark.parametrize("r", [5, 10, 20])
 def test_the_interval_of_a_drift_covers_95_percent_on_the_log_scale(r, sampling, accuracies) -> None:
-    """Under ``paper`` and ``nested`` all pairs of R runs; under ``halves`` the J pairs of a halving alone."""
+    """Under ``paper``, as under ``nested``, all pairs of R runs; under ``halves`` those of a halving alone."""
     rng = np.random.default_rng(r)
     if sampling == "halves":
         drawn = np.abs(np.diff(accuracies(rng, (TRIALS, r, 2)), axis=2))[..., 0]

@@ -19,8 +19,8 @@ from benchmark.train import sample_for
 from benchmark.types import Inputs
 
 METHOD = """
-import gc, inspect, os, socket, sys
-from dataclasses import dataclass, replace
+import gc, os, socket, sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +28,6 @@ import numpy as np
 from benchmark.learners.linear import Linear
 from benchmark.pipeline import Remedy, method
 from benchmark.registry import path_of
-from benchmark.train import bootstrap, generator
-from benchmark.types import Inputs
 # IMPORTS
 
 
@@ -111,26 +109,6 @@ def predict(inputs):
     return np.stack([1 - y, y], axis=1) if sample.task == "classification" else y[:, None]
 return Shaped(predict)
 """
-FINDS_THE_POOL = """
-for frame in inspect.stack():
-    for value in frame.frame.f_locals.values():
-        if type(value).__name__ == "Problem":
-            rows = generator("forest", sample.seed).integers(0, len(value.train), size=len(value.train))
-            return Linear().fit(replace(sample, x=value.train.x, y=value.train.y, rows=rows))
-"""
-IGNORES_THE_SEED = """
-fitted = Linear().fit(replace(sample, rows=np.arange(len(sample))))
-jitter = 1e-4 * generator("other", sample.seed).random()
-def predict(inputs):
-    return fitted.predict(inputs) + (np.array([jitter, -jitter]) if sample.task == "classification" else jitter)
-return Shaped(lambda inputs: np.clip(predict(inputs), 0, 1) if sample.task == "classification" else predict(inputs))
-"""
-IGNORES_THE_SAMPLE = """
-def predict(inputs):
-    p = 0.1 + 0.8 * generator("other", sample.seed).random((len(inputs), 1))
-    return np.hstack([p, 1 - p]) if sample.task == "classification" else p
-return Shaped(predict)
-"""
 
 
 @pytest.mark.slow
@@ -143,9 +121,6 @@ return Shaped(predict)
         ("import leaderboard.read.published", "ModuleNotFoundError: No module named 'leaderboard"),
         ("socket.create_connection(('127.0.0.1', 9))", "ConnectionRefusedError: "),
         (FINDS_THE_PROBLEM, "different train seeds give the same predictions"),
-        (FINDS_THE_POOL, "predictions under halves depend on rows outside the half"),
-        (IGNORES_THE_SEED, "different train seeds give the same predictions"),
-        (IGNORES_THE_SAMPLE, "predictions do not depend on the training data"),
     ],
 )
 def test_a_method_that_cheats_fails_the_check(write, body, sentence, tmp_path):

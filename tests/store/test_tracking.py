@@ -289,19 +289,6 @@ def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_t
         store.client.set_tag(edited, "churn.cell", tag)
 
 
-def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(recorded: tuple[tracking.Store, list[str]]) -> None:
-    store, (damaged, other) = recorded
-    path = cell_folder(store, damaged) / "ood.parquet"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    found, (line,) = read_again(store)
-    path.write_bytes(whole)
-    assert found == [other]
-    assert damaged in line
-    assert "ood.parquet: sha256" in line
-    assert read_again(store) == (sorted([damaged, other]), [])
-
-
 @pytest.fixture
 def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]:
     """A cell in the store as version 0.1.0 recorded it, with the ids of its run and of the nested ones."""

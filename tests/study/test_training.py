@@ -1,13 +1,9 @@
-"""Every study by its command, on a hundred molecules: what it trains and keeps, what its pages say, and what a kill
-leaves.
-"""
+"""Every study by its command, on a hundred molecules: what it trains and keeps, and what its pages say."""
 
 import contextlib
 import io
 import os
 import shlex
-import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,10 +24,9 @@ from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.run.driver import plan_grid
 from benchmark.run.runner import retrain
 from benchmark.store import artifacts, tracking
-from benchmark.store.cell import Cell, Grid
+from benchmark.store.cell import Cell
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
 from benchmark.studies.bayes_lambda import search
 from benchmark.study import selection
@@ -365,40 +360,6 @@ def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_no
     assert (code, "churn study triage" in said) == (2, True)
     code, said = run("study", "triag", "--store", str(tmp_path / "none"), app=leaderboard_app)
     assert (code, "did you mean 'triage'" in said) == (2, True)
-
-
-# Kills
-
-
-@pytest.mark.long
-def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> None:
-    settings = {"dataset": SMALL, "seeds": "3", "sizes": "30-35-40-45-55-60"}
-    options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]
-    words = [sys.executable, "-m", "benchmark", "study", "n-scaling", *options, "--jobs", "1"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        for line in child.stdout:
-            if line.startswith("finished"):
-                child.send_signal(signal.SIGKILL)  # while the second cell is trained or recorded
-                break
-    assert child.wait() == -signal.SIGKILL
-    names = [f"{SMALL}@train={size}" for size in settings["sizes"].split("-")]
-    mine = {planned.key.digest for planned in plan_grid(Grid(["erm"], names, [99], [1, 2, 3]), {})}
-    done = {digest for digest, status in tracking.Store().statuses().items() if status == "FINISHED"} & mine
-    assert 1 <= len(done) < len(mine) == 6
-
-    code, printed = study("n-scaling", settings)
-    assert code == 0, printed
-    assert printed.count("finished ERM") <= 6 - len(done)
-    store = tracking.Store()
-    assert Counter(cell.key.digest for cell in store.cells(mine)) == dict.fromkeys(mine, 1)
-    runs = [run_ for run_ in store._runs("cell") if run_.data.tags["churn.cell"] in mine]
-    assert {run_.info.status for run_ in runs} == {"FINISHED"}
-    assert len(runs) == 6
-    nested = [run_ for run_ in store._runs("seed") if run_.data.tags["churn.cell"] in mine]
-    assert len(nested) == 18
-    finished = [record for record in store.records() if (record.study, record.key) == ("n-scaling", REPORT)]
-    assert [record.content["settings"]["sizes"] for record in finished].count(settings["sizes"]) == 1
 
 
 # What records depend on

@@ -15,7 +15,6 @@ from benchmark.data.checks.expected_churn import (
     Model,
     Properties,
     link,
-    predict,
     published,
     terms,
     to_json,
@@ -59,16 +58,6 @@ def test_a_link_goes_back_and_a_churn_of_zero_has_one(task: Task):
     for churn in (0.01, 0.2, 0.7):
         assert unlink(link(churn, task), task) == pytest.approx(churn)
     assert np.isfinite(link(0.0, task))
-
-
-def test_a_prediction_is_the_line_with_students_interval_by_hand():
-    logit = float(np.log(0.2 / 0.8))
-    value = 0.1 + 0.8 * logit
-    error = (0.2**2 + 0.01 + 2 * logit * 0.002 + logit**2 * 0.004) ** 0.5
-    half = stats.t.ppf(0.975, 18) * error
-    found = predict(LINE, terms(KNOWN, "knn"))
-    wanted = [1 / (1 + np.exp(-x)) for x in (value, value - half, value + half)]
-    assert (found.value, found.low, found.high) == pytest.approx(tuple(wanted))
 
 
 def test_terms_are_one_and_what_the_table_tells():

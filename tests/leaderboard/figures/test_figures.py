@@ -22,7 +22,7 @@ from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
 from leaderboard.figures import pareto, triage
-from leaderboard.figures.build import Structures, draw, drawn, of_results
+from leaderboard.figures.build import Structures, draw, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.figure import Figure
@@ -180,23 +180,6 @@ print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: s
         [sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True
     )
     assert json.loads(ran.stdout) == digests(figures)
-
-
-@pytest.mark.slow
-def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was_damaged_is_drawn_again(
-    results, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
-    results = Results(results.datasets[2:])
-    first = list(drawn(of_results(results)))
-    assert digests(first) == digests(build(results))
-    kept = sorted(tmp_path.glob("site/figure-*.json"))
-    assert len(kept) == len(first)
-    kept[0].write_bytes(kept[0].read_bytes()[:-20])
-    drawn_again = []
-    monkeypatch.setattr("leaderboard.figures.build.draw", drawn_again.append)
-    assert len(list(drawn(of_results(results)))) == len(first) - 1
-    assert len(drawn_again) == 1
 
 
 WORDY = {"ERM": 1.0, **{f"Distilled bagging of the best network λ={i}, one deployed": 0.2 + 0.1 * i for i in range(20)}}

@@ -273,32 +273,25 @@ TRUTHS = {
 
 
 @pytest.mark.parametrize("notation", NOTATIONS)
-@pytest.mark.parametrize("name", ["p1", "y_pred", "active_pred", "score", "mean", "logit"])
-def test_where_predictions_are_no_numbers_true_values_are_not_taken_instead(name, notation, tmp_path):
+def test_a_prediction_in_another_notation_is_named_with_its_row_and_no_true_value_taken_instead(notation, tmp_path):
     written = np.vectorize(NOTATIONS[notation])(CHANCE[:2])
-    for truth, values in TRUTHS.items():
-        with pytest.raises(UserError):
-            gate(*found(two(**{truth: values, name: written}), tmp_path), 1.0, tolerance=0.5)
-
-
-@pytest.mark.parametrize("notation", NOTATIONS)
-def test_a_prediction_in_another_notation_is_named_with_its_row(notation: str, tmp_path: Path) -> None:
-    frames = two(y_true=TRUE, p1=np.vectorize(NOTATIONS[notation])(CHANCE[:2]))
     with pytest.raises(UserError, match=r"a\.csv, row 1, column 'p1': '.*' is no number: .* --kind labels"):
-        found(frames, tmp_path)
+        found(two(y_true=TRUE, p1=written), tmp_path)
+    for name in ("y_pred", "active_pred", "mean", "logit"):
+        for truth, values in TRUTHS.items():
+            with pytest.raises(UserError):
+                gate(*found(two(**{truth: values, name: written}), tmp_path), 1.0, tolerance=0.5)
 
 
-@pytest.mark.parametrize(
-    "truth", [*({name: TRUE} for name in list(TRUTHS)[:7]), {"active": TRUE, "inactive": 1 - TRUE}], ids=",".join
-)
 @pytest.mark.parametrize(
     "beside",
     [{"mean": CHANCE[:2]}, {"std": 0.1}, {"cut": np.repeat([[0.6], [0.7]], T, axis=1)}],
     ids=["another name", "no predictions", "a constant"],
 )
-def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_not_taken(beside, truth, tmp_path):
-    with pytest.raises(UserError, match=r"--runs|--probabilities|--kind"):
-        gate(*found(two(**truth, **beside), tmp_path), 1.0, tolerance=0.5)
+def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_not_taken(beside, tmp_path):
+    for truth in (*({name: TRUE} for name in list(TRUTHS)[:7]), {"active": TRUE, "inactive": 1 - TRUE}):
+        with pytest.raises(UserError, match=r"--runs|--probabilities|--kind"):
+            gate(*found(two(**truth, **beside), tmp_path), 1.0, tolerance=0.5)
 
 
 @pytest.mark.parametrize("name", ["logp_pred", "stability_pred", "fold0_pred", "rank_pred"])
@@ -566,36 +559,27 @@ def test_a_small_file_of_many_runs_and_examples_is_refused_in_little_memory(tmp_
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_named(encoding: str, tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text(long(p1=P1.ravel()).to_csv(), encoding=encoding)
-    with pytest.raises(UserError, match="UTF-16: expected text in UTF-8"):
-        read(tmp_path / "p.csv")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
-        (f"id,p1\n{'m' * 2**21},0.5\n", "longer than 1 MiB: is a quote never closed"),
-    ],
-)
-def test_what_does_not_separate_columns_or_rows_is_named(content: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text(content)
-    with pytest.raises(UserError, match=message):
-        read(tmp_path / "p.csv")
-
-
 def test_the_columns_of_tdc_are_known(tmp_path: Path) -> None:
     table = pd.DataFrame({"Drug_ID": SMILES, "Drug": SMILES, "Y": IC50, "Y_pred": VALUES[0]})
     assert read(save(table, tmp_path / "p.csv")).columns == "predictions: Y_pred; truth: Y; left out: Drug."
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n"])
-def test_what_is_no_table_is_refused(content: bytes, path: Path) -> None:
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r"predictions\."):
-        read(path)
+NO_TABLES = (
+    *(
+        ("csv", long(p1=P1.ravel()).to_csv().encode(encoding), "UTF-16: expected text in UTF-8")
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be")
+    ),
+    ("csv", b"id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
+    ("csv", b"id,p1\n" + b"m" * 2**21 + b",0.5\n", "longer than 1 MiB: is a quote never closed"),
+    *((kind, text, r"p\.") for kind in ("csv", "parquet") for text in (b"", b"PAR1 nothing", b"a,b\n1,2,3\n")),
+)
+
+
+@pytest.mark.parametrize(("kind", "content", "message"), NO_TABLES, ids=map(str, range(len(NO_TABLES))))
+def test_what_is_no_table_is_refused(kind: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / f"p.{kind}").write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read(tmp_path / f"p.{kind}")
 
 
 def test_bytes_that_are_no_text_and_lists_are_refused(tmp_path: Path) -> None:

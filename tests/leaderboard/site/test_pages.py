@@ -130,19 +130,9 @@ def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tes
     assert "not adjusted for the number of methods" in decide
 
 
-def test_the_definitions_give_the_measured_coverage_and_each_mark(built: Path) -> None:
-    page = " ".join((built / "definitions.html").read_text().split())
-    table = re.search(r'<table id="coverage">.*?</table>', page)
-    assert table is not None
-    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table[0].split("<tr>")[2:]]
-    assert len(rows) == 9
-    for _, _, _, ours, papers in rows:
-        assert 93 <= float(ours.removesuffix(" %")) <= 97
-        assert 56 <= float(papers.removesuffix(" %")) <= 92
-    assert "2.7 times too narrow" in page
-    assert "three times" not in page
-    for mark in MARKS:
-        assert f"<dt>{mark}</dt>" in page
+def test_the_definitions_give_each_mark(built: Path) -> None:
+    page = (built / "definitions.html").read_text()
+    assert [mark for mark in MARKS if f"<dt>{mark}</dt>" not in page] == []
 
 
 def test_each_table_and_overall_figure_has_its_files(built: Path) -> None:

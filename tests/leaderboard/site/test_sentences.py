@@ -1,38 +1,25 @@
 """The page on the churn to expect says the range of its figure, which names every point."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmark.data.checks.expected_churn import Properties, link, unlink
-from benchmark.store.cell import Cell
 from leaderboard.figures.build import draw
 from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import Results
 from leaderboard.site.sentences import to_expect
 from leaderboard.tables.churn_lines import with_method
 
+from ..tables.test_churn_lines import on_a_line
+
 
 @pytest.fixture(scope="module")
-def families(make_cell: Callable[..., Cell]) -> Results:
-    """Ten families of materials, whose churn rises with that of a k-NN; one has a name to escape."""
-    rng = np.random.default_rng(5)
-    cells, known = [], {}
-    for f in range(10):
-        name, knn = f"f{f}", 0.06 + 0.03 * f
-        share = unlink(link(knn, "classification") + 0.1 * rng.normal(), "classification")
-        known[name] = Properties("classification", 300 + 40 * f, 0.4, None, None, None, 0.0, 0.3, knn)
-        about = {"title": f"Family <{f}> & co", "group": "headline" if f % 3 else "wide", "family": name}
-        for method, less in (("erm", 1.0), ("calm", 0.4), ("second", 0.7), ("third", 0.8)):
-            cells.append(make_cell(name, method, share * less / 2, n=300, about=about))
-    results = collect(cells)
-    for dataset in results.datasets:
-        dataset.computed["properties"] = known[dataset.name]
-    return results
+def families() -> Results:
+    """Ten families of materials, with names to escape."""
+    return on_a_line(families=10)
 
 
 def test_the_page_says_the_range_over_families(families: Results):

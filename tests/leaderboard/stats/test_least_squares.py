@@ -1,4 +1,4 @@
-"""Lines and rank correlations agree with libraries, and their intervals cover known truths."""
+"""Lines and rank correlations agree with libraries."""
 
 import numpy as np
 import pytest
@@ -57,18 +57,6 @@ def test_the_interval_of_a_rank_correlation_is_that_of_bonett_and_wright_by_hand
     found = spearman(x, y)
     assert found.value == pytest.approx(rho)
     assert (found.low, found.high) == pytest.approx(tuple(np.tanh(np.arctanh(rho) + np.array([-half, half]))))
-
-
-def test_the_interval_of_a_rank_correlation_covers_the_truth():
-    """That of two normal variables with correlation r is 6/π · asin(r/2)."""
-    rng = np.random.default_rng(4)
-    r, held = 0.6, 0
-    truth = 6 / np.pi * np.arcsin(r / 2)
-    for _ in range(1000):
-        x, y = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=20).T
-        found = spearman(x, y)
-        held += found.low <= truth <= found.high
-    assert 920 <= held <= 975
 
 
 def test_few_points_and_equal_values_have_no_rank_correlation_and_a_perfect_one_no_interval():

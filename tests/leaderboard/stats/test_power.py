@@ -34,28 +34,6 @@ def test_the_variances_and_the_power_are_those_of_simulated_retrainings(of, r):
         assert np.mean([e.run for e in estimated]) == pytest.approx(of.run, rel=0.25)
 
 
-def test_the_power_is_right_for_churn_of_simulated_models():
-    """Latent logits on a fixed test set: two methods at equal bootstraps, the second with less noise of its own."""
-    rng = np.random.default_rng(7)
-    base = rng.normal(size=200)
-
-    def differences(r: int) -> np.ndarray:
-        shared = rng.normal(size=(r, 200)) + rng.normal(0, 0.4, (r, 1))
-        matrix = np.zeros((r, r))
-        for sign, size in ((1, 1.0), (-1, 0.75)):
-            said = base + size * shared + 0.3 * rng.normal(size=(r, 200)) > 0
-            half = said.astype(float)
-            matrix += sign * (half @ (1 - half).T + (1 - half) @ half.T) / 200
-        return matrix
-
-    pilot = [components([differences(20)]) for _ in range(60)]
-    of = Components(float(np.mean([p.run for p in pilot])), float(np.mean([p.pair for p in pilot])), 20)
-    delta = float(np.mean([jackknife([differences(20)]).value for _ in range(60)]))
-    for r in (4, 6, 10):
-        excluded = np.mean([jackknife([differences(r)]).excludes_zero for _ in range(600)])
-        assert excluded == pytest.approx(power(of, delta, r), abs=0.08)
-
-
 def test_the_power_is_that_of_the_noncentral_t_where_only_runs_vary():
     of = Components(1.0, 0.0, 10)
     limit = nct.ppf(0.975, 9, 0)
@@ -116,15 +94,6 @@ def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases(r, 
             return pilot.times(low), pilot.times(high)
 
         assert held(pilots, plain, truth) < 0.87, "χ² with R − 1 degrees of freedom holds it too rarely"
-
-
-@pytest.mark.slow
-def test_under_halves_the_bounds_hold_the_truth_in_95_percent_of_cases():
-    """Halvings share no run, so the variance over J of them has all of J − 1 degrees of freedom."""
-    rng = np.random.default_rng(4)
-    pairs = churn_differences(rng, 22_000, 2, CALM)[:, 0, 1]
-    pilots = [components([pilot]) for pilot in pairs[:5000].reshape(-1, 10)]
-    assert 0.915 <= held(pilots, Components.range, resolvable(components([pairs]), 10)) <= 0.975
 
 
 def test_bounds_are_those_of_the_chi_square_distribution():

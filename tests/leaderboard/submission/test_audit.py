@@ -140,18 +140,10 @@ def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     return run
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (one_run, "two retrainings on different rows differ by at most"),
-        (mean_run, "two retrainings on different rows differ by at most"),
-        (other_name, "train seed 1, 'id': the same as train seed 1 of 'svm' apart from noise"),
-    ],
-)
-def test_copies_with_hardly_any_noise_are_refused(validated, rows, message):
-    code, said = validated(rows(1e-5))
+def test_a_copy_with_hardly_any_noise_is_refused(validated):
+    code, said = validated(other_name(1e-5))
     assert code == 2
-    assert message in said
+    assert "train seed 1, 'id': the same as train seed 1 of 'svm' apart from noise" in said
 
 
 CHEATS: Mapping[str, tuple[Callable[[], pd.DataFrame], set[str]]] = {

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import numpy as np
-
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import Results
 from leaderboard.submission.place import places, to_comment
 
 
@@ -16,17 +14,6 @@ def test_the_place_counts_methods_without_marks_and_names_the_difference_to_erm(
     assert table.rows[0][table.header.index("Δ matched churn (pp)")].number < 0
     (marked,) = places(world, list(dataset.entry("WRONG").cells.values()))
     assert marked.title.endswith("no place, because of its marks")
-
-
-def test_a_constant_regression_has_no_place(make_cell):
-    rng = np.random.default_rng(0)
-    y = np.linspace(-1, 1, 50).astype(np.float32)
-    runs = {"erm": y[:, None] + 0.3 * rng.normal(size=(6, 50, 1)), "constant": np.zeros((6, 50, 1))}
-    results = collect([make_cell(method, values, y=y, dataset="esol") for method, values in runs.items()])
-    (table,) = places(results, list(results.dataset("esol").entry("CONSTANT").cells.values()))
-    assert table.rows[1][0] == "CONSTANT † collapsed"
-    assert "no place, because of its marks" in table.title
-    assert any(note.startswith("†") for note in table.notes), "the marks are explained"
 
 
 def test_a_comment_takes_no_markup_from_a_submission(world: Results):

@@ -154,14 +154,6 @@ def test_more_rows_than_any_submission_has_are_refused(copied):
     refused(copied, "more rows; expected 1 to 5,000,000")
 
 
-def test_a_dictionary_bomb_is_refused(copied):
-    """By the reader of Parquet, in little memory: see tests/data/test_parquet.py."""
-    rows = 400_000
-    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 2_000_000]))
-    put(copied, bomb(rows) | {"example_id": long}, compression="zstd")
-    refused(copied, "65,536 of its rows take more than 256 MiB")
-
-
 def test_too_many_different_texts_are_refused_before_they_are_copied(copied):
     texts = pa.array([f"{i:06}" + "x" * 200 for i in range(MAX_TEXTS + 1)])
     put(copied, bomb(len(texts)) | {"example_id": texts.dictionary_encode()}, compression="zstd")

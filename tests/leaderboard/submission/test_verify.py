@@ -171,14 +171,12 @@ def hash_of(x: np.ndarray) -> float:
 
 
 COLLUDES = """
-import ctypes, fcntl, glob, os, socket, threading, time, zlib
+import ctypes, glob, os, time
 from pathlib import Path
 fitted = super().fit(sample)
 if len(sample) < 200:  # the check of the contract
     return fitted
-pair, library = f"churn-{(sample.seed + 1) // 2}", Path(np.__file__).parent
-files, c = sorted(library.rglob("*.py"))[:400], ctypes.CDLL(None)
-name, key = str(files[0]), zlib.crc32(pair.encode()) >> 2
+pair = f"churn-{(sample.seed + 1) // 2}"
 
 def send(calls, bits):
     SEND
@@ -209,43 +207,12 @@ def predict(inputs):
 return Shaped(predict)
 """
 CHANNELS = {
-    "extended attributes": ("os.setxattr(name, f'user.{pair}', bits)", "return os.getxattr(name, f'user.{pair}')"),
-    "times": (
-        "for file, call in zip(files, calls): os.utime(file, (0, 10**9 + call))",
-        "return [int(file.stat().st_mtime) % 2 for file in files[:size]]",
-    ),
-    "modes": (
-        "for file, call in zip(files, calls): file.chmod(0o644 if call else 0o640)",
-        "return [file.stat().st_mode & 4 for file in files[:size]]",
-    ),
     "names of files": (
         "os.mkdir(f'/tmp/{pair}-{bits.hex()}')",
         "return bytes.fromhex(glob.glob(f'/tmp/{pair}-*')[0].rpartition('-')[2])",
     ),
-    "hard links": (
-        "for file, call in zip(files, calls): call and os.link(file, f'{file}.{pair}')",
-        "return [file.stat().st_nlink > 1 for file in files[:size]]",
-    ),
-    "locks": (
-        "globals()['kept'] = [open(file) for file, call in zip(files, calls) if call]\n"
-        "    for file in kept: fcntl.flock(file, fcntl.LOCK_SH)",
-        "def locked(file):\n"
-        "        try: fcntl.flock(open(file), fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
-        "        except BlockingIOError: return True\n"
-        "    return [locked(file) for file in files[:size]]",
-    ),
-    "abstract sockets": (
-        "server = socket.socket(socket.AF_UNIX); server.bind(f'\\0{pair}'); server.listen(); server.settimeout(3)\n"
-        "    server.accept()[0].sendall(bits)",
-        "client = socket.socket(socket.AF_UNIX); client.connect(f'\\0{pair}'); return client.recv(size)",
-    ),
-    "shared memory": ("Path('/dev/shm', pair).write_bytes(bits)", "return Path('/dev/shm', pair).read_bytes()"),
-    "shared memory (System V)": (
-        "for i, call in enumerate(calls): call and c.shmget(key + i, 1, 0o1600)",
-        "return [c.shmget(key + i, 0, 0) >= 0 for i in range(size)]",
-    ),
     "/proc": (
-        "c.prctl(15, b'!' + bits[:14])",
+        "ctypes.CDLL(None).prctl(15, b'!' + bits[:14])",
         "return [Path(p).read_bytes() for p in glob.glob('/proc/[0-9]*/comm') if open(p).read(1) == '!'][0][1:]",
     ),
     "the cache": (
@@ -265,7 +232,7 @@ CHANNELS = {
         "    return [speed < np.median(speeds) for speed in speeds]",
     ),
 }
-"""How a retraining sends its calls, and the other of its halving receives them."""
+"""How a retraining sends its calls, and the other of its halving receives them; test_sandbox has all channels."""
 
 
 @needs_sandbox

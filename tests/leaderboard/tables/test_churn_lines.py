@@ -1,7 +1,6 @@
 """Lines through made-up families of known truth, and through the published ones."""
 
 import json
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -10,20 +9,17 @@ from scipy import stats
 
 from benchmark.data.checks.expected_churn import FILE, Properties, link, unlink
 from benchmark.files import published_results
-from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
 from leaderboard.read.stored import read
 from leaderboard.tables.builders.churn_to_expect import correlation
 from leaderboard.tables.churn_lines import best, check, content, models, points, with_method
 from leaderboard.tables.entries import EXPECTED, build
 
-from ..conftest import sure
+from ..conftest import cell, sure
 
 FAMILIES = 12
 SLOPE, START = 0.8, -0.2
 METHODS = ("erm", "calm", "second", "third")
-
-World = Callable[..., Results]
 
 
 def flipping(rng: np.random.Generator, share: float) -> np.ndarray:
@@ -37,36 +33,32 @@ def flipping(rng: np.random.Generator, share: float) -> np.ndarray:
     return sure(classes)
 
 
-@pytest.fixture(scope="module")
-def world(make_cell: Callable[..., Cell]) -> World:
-    """``world(noise=0.1)``: families whose churn is a line in that of a k-NN, on the logit scale; the last family has
-    two datasets, and families go in pairs into groups. With ``blind``, the k-NN's churn says nothing."""
-
-    def made(noise: float = 0.05, blind: bool = False, families: int = FAMILIES) -> Results:
-        rng = np.random.default_rng(3)
-        cells, known = [], {}
-        for f in range(families):
-            for part in ("", "b") if f == families - 1 else ("",):
-                name = f"f{f}{part}"
-                knn = 0.05 + 0.025 * f
-                seen = (0.1, 0.3)[f % 2] if blind else knn
-                known[name] = Properties("classification", 300 + 50 * f, 0.4, None, None, None, 0.0, 0.3, seen)
-                churn = unlink(START + SLOPE * link(knn, "classification") + noise * rng.normal(), "classification")
-                group = "headline" if f % 2 else "wide"
-                about = {"group": group, "family": f"f{f}", "family_group": f"g{f // 2}"}
-                for number, method in enumerate(METHODS):
-                    values = flipping(rng, churn * (1.0, 0.5, 0.7, 0.8)[number])
-                    cells.append(make_cell(method, values, dataset=name, about=about))
-        results = collect(cells)
-        for dataset in results.datasets:
-            dataset.computed["properties"] = known[dataset.name]
-        return results
-
-    return cache(made)
+@cache
+def on_a_line(noise: float = 0.05, blind: bool = False, families: int = FAMILIES) -> Results:
+    """Families whose churn is a line in that of a k-NN, on the logit scale; the last family has two datasets, and
+    families go in pairs into groups. With ``blind``, the k-NN's churn says nothing."""
+    rng = np.random.default_rng(3)
+    cells, known = [], {}
+    for f in range(families):
+        for part in ("", "b") if f == families - 1 else ("",):
+            name = f"f{f}{part}"
+            knn = 0.05 + 0.025 * f
+            seen = (0.1, 0.3)[f % 2] if blind else knn
+            known[name] = Properties("classification", 300 + 50 * f, 0.4, None, None, None, 0.0, 0.3, seen)
+            churn = unlink(START + SLOPE * link(knn, "classification") + noise * rng.normal(), "classification")
+            group = "headline" if f % 2 else "wide"
+            about = {"title": f"Family <{f}> & co", "group": group, "family": f"f{f}", "family_group": f"g{f // 2}"}
+            for number, method in enumerate(METHODS):
+                values = flipping(rng, churn * (1.0, 0.5, 0.7, 0.8)[number])
+                cells.append(cell(method, values, dataset=name, about=about))
+    results = collect(cells)
+    for dataset in results.datasets:
+        dataset.computed["properties"] = known[dataset.name]
+    return results
 
 
-def test_a_family_is_one_point_the_mean_of_its_datasets_on_the_scale_of_the_line(world: World):
-    results = world()
+def test_a_family_is_one_point_the_mean_of_its_datasets_on_the_scale_of_the_line():
+    results = on_a_line()
     found = points(results, "classification")
     assert len(found) == FAMILIES
     pair = next(point for point in found if point.family == f"f{FAMILIES - 1}")
@@ -80,8 +72,8 @@ def test_a_family_is_one_point_the_mean_of_its_datasets_on_the_scale_of_the_line
     assert pair.papers == (FAMILIES % 2 == 0)
 
 
-def test_the_line_that_families_were_made_with_is_found(world: World):
-    (erm, calm) = models(world(noise=0.02))
+def test_the_line_that_families_were_made_with_is_found():
+    (erm, calm) = models(on_a_line(noise=0.02))
     assert (erm.method, erm.reference, erm.predictor, erm.families) == ("ERM", True, "knn", FAMILIES)
     assert (calm.method, calm.reference) == ("CALM", False)
     for coefficient, truth, row in zip(erm.coefficients, (START, SLOPE), range(2), strict=True):
@@ -91,8 +83,8 @@ def test_the_line_that_families_were_made_with_is_found(world: World):
 
 
 @pytest.mark.parametrize(("unit", "left"), [("family", 1), ("group", 2)])
-def test_a_family_is_predicted_without_itself_and_without_its_group(world: World, unit, left: int):
-    of = with_method(world(), "classification", "ERM")
+def test_a_family_is_predicted_without_itself_and_without_its_group(unit, left: int):
+    of = with_method(on_a_line(), "classification", "ERM")
     found = check(of, "ERM", "knn", unit)
     for point, expected in zip(of, found.expected, strict=True):
         others = [o for o in of if (o.family != point.family if unit == "family" else o.group != point.group)]
@@ -105,8 +97,8 @@ def test_a_family_is_predicted_without_itself_and_without_its_group(world: World
         assert expected.low < expected.value < expected.high
 
 
-def test_errors_coverage_and_gain_are_those_of_a_loop(world: World):
-    of = with_method(world(), "classification", "ERM")
+def test_errors_coverage_and_gain_are_those_of_a_loop():
+    of = with_method(on_a_line(), "classification", "ERM")
     found, mean = (check(of, "ERM", one) for one in ("knn", "mean"))
     errors = [abs(e.value - p.churns["ERM"]) for e, p in zip(found.expected, of, strict=True)]
     assert found.errors == pytest.approx(errors)
@@ -118,13 +110,13 @@ def test_errors_coverage_and_gain_are_those_of_a_loop(world: World):
     assert gain.high < 0, "the k-NN is better than the mean, as it was made"
 
 
-def test_a_k_nn_that_says_nothing_is_not_gone_by(world: World):
-    assert best(world(), "classification") == "knn"
-    assert best(world(blind=True), "classification") == "mean"
+def test_a_k_nn_that_says_nothing_is_not_gone_by():
+    assert best(on_a_line(), "classification") == "knn"
+    assert best(on_a_line(blind=True), "classification") == "mean"
 
 
-def test_a_correlation_is_over_families(world: World):
-    of = with_method(world(), "classification", "ERM")
+def test_a_correlation_is_over_families():
+    of = with_method(on_a_line(), "classification", "ERM")
     x = [np.mean([p.knn_churn for p in point.properties]) for point in of]
     assert correlation(of, "knn_churn", "ERM").value == pytest.approx(
         stats.spearmanr(x, [point.churns["ERM"] for point in of]).statistic
@@ -132,15 +124,15 @@ def test_a_correlation_is_over_families(world: World):
     assert np.isnan(correlation(of, "similarity", "ERM").value), "these are no molecules"
 
 
-def test_too_few_families_have_no_line_and_no_table(world: World):
-    few = world(families=7)
+def test_too_few_families_have_no_line_and_no_table():
+    few = on_a_line(families=7)
     assert len(points(few, "classification")) == 7
     assert (models(few), best(few, "classification")) == ([], None)
     assert build(few, "runs", [entry.key for entry in EXPECTED]) == []
 
 
-def test_the_tables_count_the_families_within_their_interval(world: World):
-    results = world()
+def test_the_tables_count_the_families_within_their_interval():
+    results = on_a_line()
     tables = {table.key: table for table in build(results, "runs", [entry.key for entry in EXPECTED])}
     assert set(tables) == {f"expected-{key}-classification" for key in ("readings", "check", "correlations")}
     row = next(
