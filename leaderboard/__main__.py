@@ -347,8 +347,9 @@ def submit(
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
 
-    If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
-    published ones on the same datasets.
+    What was verified stays so if neither its predictions nor the method's file have changed. If its code is in
+    methods/, its contract is checked first. The pages and the place use the store's results and the published ones on
+    the same datasets.
     """
     from benchmark.files import save
     from leaderboard.read import published
@@ -377,23 +378,24 @@ def submit(
     from leaderboard import site
     from leaderboard.read.stored import read
     from leaderboard.site.pages import url_prefixes
-    from leaderboard.submission.verify import check_code
+    from leaderboard.submission.verify import check_code, mark
     from leaderboard.write.formats import to_markdown
 
-    pages = site.claim(out)
+    pages = site.claim(out or Path("site"))
     submission = validate(folder, submissions, published.shipped())
     unchecked = check_code(submission)
     store = Store()
-    for cell in submission.cells:
+    cells = mark(submission, store.cells({cell.key.digest for cell in submission.cells}))
+    for cell in cells:
         store.log(cell)
     results, health = read(among_published=True)
     page = site.write(results, pages, "runs", health)
-    for table in places(results, submission.cells):
+    for table in places(results, cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
     for line in filter(None, [*submission.remarks, unchecked]):
         typer.echo(line)
-    page = page.parent / url_prefixes(results)[submission.cells[0].key.sampling] / page.name
-    typer.echo(f"{(n := len(submission.cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
+    page = page.parent / url_prefixes(results)[cells[0].key.sampling] / page.name
+    typer.echo(f"{(n := len(cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
 
 
 @app.command()
@@ -426,7 +428,7 @@ def verify(
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
     own = {cell.key.digest for cell in submission.cells}
-    for cell in verify.mark(submission, rerun, store.cells(own)):
+    for cell in verify.mark(submission, store.cells(own), rerun):
         store.log(cell)
     typer.echo(f"{method} is verified on {rerun.dataset} under {sampling}")
 
