@@ -343,7 +343,9 @@ def submit(
     comment: Annotated[
         Path | None, typer.Option(help="With --check: write its places in the rankings to this Markdown file.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the pages; an existing site is replaced.")] = Path("site"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the pages; an existing site is replaced.", show_default="site")
+    ] = None,
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
 
@@ -355,13 +357,17 @@ def submit(
     from leaderboard.read import published
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places, to_comment
-    from leaderboard.submission.read import open_folder
+    from leaderboard.submission.read import folders, open_folder
 
+    if out is not None and check:
+        raise UserError("--out is for the pages, which --check does not build: leave out one of the two")
     if comment is not None and not check:
         raise UserError("--comment is for --check: submit prints the places itself")
     if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
     open_folder(folder)  # before the published results are read, which takes seconds
+    if not folders(submissions):
+        typer.echo(f"{submissions}: no submission (METHOD/VERSION) to search for copies", err=True)
     if check:
         from leaderboard.read.results import collect
 

@@ -35,6 +35,13 @@ class Folder:
     files: tuple[tuple[Sampling, str], ...]
 
 
+def folders(submissions: Path) -> list[Path]:
+    """Return the folders METHOD/VERSION of all submissions. Raises UserError if there is no such folder."""
+    if not submissions.is_dir():
+        raise UserError(f"{submissions}: no such folder; name the folder of all submissions with --submissions")
+    return sorted(path.parent for path in submissions.glob("*/*/submission.yml"))
+
+
 def open_folder(path: Path) -> Folder:
     """Open the submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
     path = Path(os.path.abspath(path))  # does not follow links, which are refused

@@ -32,7 +32,7 @@ from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
 from leaderboard.submission.check import STATUS, Submission, check_retrainings
-from leaderboard.submission.read import open_folder
+from leaderboard.submission.read import folders, open_folder
 
 VERIFIED = "verified"
 FALSE_ALARM = 0.05
@@ -87,10 +87,8 @@ class Rerun:
 
 def newest(submissions: Path, method: str) -> Path:
     """Return the folder of a method's last version, 1.10 after 1.9, that is not superseded. Raises UserError."""
-    if not submissions.is_dir():
-        raise UserError(f"{submissions}: no such folder; name the folder of all submissions with --submissions")
     versions = sorted(
-        (path.parent for path in submissions.glob("*/*/submission.yml") if path.parts[-3] == method),
+        (path for path in folders(submissions) if path.parent.name == method),
         key=lambda path: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path.name)],
     )
     if not versions:
