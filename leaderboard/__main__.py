@@ -323,9 +323,11 @@ def pack(
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
-    folder = pack(read(store)[0], method, version, submissions, published.shipped())
+    folder, left_out = pack(read(store)[0], method, version, submissions, published.shipped())
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
+    if left_out:
+        typer.echo("\n  ".join(["left out:", *left_out]))
     if not any(name.startswith("predictions/halves/") for name in names):
         typer.echo(
             "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,"
