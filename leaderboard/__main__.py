@@ -323,9 +323,11 @@ def pack(
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
-    folder = pack(read(store)[0], method, version, submissions, published.shipped())
+    folder, left_out = pack(read(store)[0], method, version, submissions, published.shipped())
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
+    if left_out:
+        typer.echo("\n  ".join(["left out:", *left_out]))
     if not any(name.startswith("predictions/halves/") for name in names):
         typer.echo(
             "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,"
@@ -343,24 +345,31 @@ def submit(
     comment: Annotated[
         Path | None, typer.Option(help="With --check: write its places in the rankings to this Markdown file.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the pages; an existing site is replaced.")] = Path("site"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the pages; an existing site is replaced.", show_default="site")
+    ] = None,
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
 
-    If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
-    published ones on the same datasets.
+    What was verified stays so if neither its predictions nor the method's file have changed. If its code is in
+    methods/, its contract is checked first. The pages and the place use the store's results and the published ones on
+    the same datasets.
     """
     from benchmark.files import save
     from leaderboard.read import published
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places, to_comment
-    from leaderboard.submission.read import open_folder
+    from leaderboard.submission.read import folders, open_folder
 
+    if out is not None and check:
+        raise UserError("--out is for the pages, which --check does not build: leave out one of the two")
     if comment is not None and not check:
         raise UserError("--comment is for --check: submit prints the places itself")
     if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
     open_folder(folder)  # before the published results are read, which takes seconds
+    if not folders(submissions):
+        typer.echo(f"{submissions}: no submission (METHOD/VERSION) to search for copies", err=True)
     if check:
         from leaderboard.read.results import collect
 
@@ -377,23 +386,24 @@ def submit(
     from leaderboard import site
     from leaderboard.read.stored import read
     from leaderboard.site.pages import url_prefixes
-    from leaderboard.submission.verify import check_code
+    from leaderboard.submission.verify import check_code, mark
     from leaderboard.write.formats import to_markdown
 
-    pages = site.claim(out)
+    pages = site.claim(out or Path("site"))
     submission = validate(folder, submissions, published.shipped())
     unchecked = check_code(submission)
     store = Store()
-    for cell in submission.cells:
+    cells = mark(submission, store.cells({cell.key.digest for cell in submission.cells}))
+    for cell in cells:
         store.log(cell)
     results, health = read(among_published=True)
     page = site.write(results, pages, "runs", health)
-    for table in places(results, submission.cells):
+    for table in places(results, cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
     for line in filter(None, [*submission.remarks, unchecked]):
         typer.echo(line)
-    page = page.parent / url_prefixes(results)[submission.cells[0].key.sampling] / page.name
-    typer.echo(f"{(n := len(submission.cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
+    page = page.parent / url_prefixes(results)[cells[0].key.sampling] / page.name
+    typer.echo(f"{(n := len(cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
 
 
 @app.command()
@@ -426,7 +436,7 @@ def verify(
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
     own = {cell.key.digest for cell in submission.cells}
-    for cell in verify.mark(submission, rerun, store.cells(own)):
+    for cell in verify.mark(submission, store.cells(own), rerun):
         store.log(cell)
     typer.echo(f"{method} is verified on {rerun.dataset} under {sampling}")
 

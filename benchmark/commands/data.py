@@ -412,7 +412,7 @@ def export_protocol(
 
     Each train seed has its own training file, and its model is trained on that file alone.
     """
-    from benchmark.run.protocol import CANONICAL_SEEDS, MOST_SEEDS, MOST_SPLITS, TRAIN_SEEDS, export
+    from benchmark.run.protocol import CANONICAL_SEEDS, MOST_SEEDS, MOST_SPLITS, SUBMITTED, TRAIN_SEEDS, export
 
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
@@ -421,10 +421,11 @@ def export_protocol(
     then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
     splits, trained = about["splits"], about["train_seeds"]
     needed = {*map(str, CANONICAL_SEEDS)} <= {*splits} and {*TRAIN_SEEDS[sampling]} <= {*trained}
-    if about["dataset"] not in dataset_names() or not needed or len(splits) > MOST_SPLITS or len(trained) > MOST_SEEDS:
+    taken = about["dataset"] in dataset_names() and sampling in SUBMITTED and needed
+    if not taken or len(splits) > MOST_SPLITS or len(trained) > MOST_SEEDS:
         then = (
-            "next: churn score; a submission takes a dataset without settings, canonical seed "
-            f"{CANONICAL_SEEDS[0]} and train seeds 1 to {TRAIN_SEEDS[sampling][-1]}, and at most "
-            f"{MOST_SEEDS} of these"
+            "next: churn score; a submission takes a dataset without settings, under "
+            f"{', '.join(SUBMITTED[:-1])} or {SUBMITTED[-1]}, canonical seed {CANONICAL_SEEDS[0]} and train seeds 1 to "
+            f"{TRAIN_SEEDS[sampling][-1]}, and at most {MOST_SEEDS} of these"
         )
     console.print(f"wrote {path}\n{then}", markup=False)

@@ -29,6 +29,8 @@ FORMAT = 2
 CANONICAL_SEEDS = (99,)
 TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) for s, text in DEFAULT_SEEDS.items()}
 """Train seeds of every result on the leaderboard, under each sampling (paper, section Experimental setup)."""
+SUBMITTED: tuple[Sampling, ...] = ("halves", "nested", "paper")
+"""Samplings of submissions. Under ``update``, chance alone changes predictions, and nothing is published to compare."""
 MOST_SPLITS, MOST_SEEDS = 5, 100
 """The most canonical and train seeds of a submission."""
 

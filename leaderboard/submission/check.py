@@ -20,7 +20,7 @@ from benchmark.store.cell import Submission as SubmissionFacts
 from benchmark.types import REFERENCE, Predictions, Problem, Sampling
 from leaderboard.read.results import slug, submitted
 from leaderboard.submission.audit import comparable, copied, marks
-from leaderboard.submission.read import Folder, file_of, open_folder, read_table
+from leaderboard.submission.read import Folder, file_of, folders, open_folder, read_table
 from leaderboard.submission.spec import Description
 from leaderboard.tables.boards import COLLAPSED, SUSPICIONS, constant
 
@@ -238,14 +238,14 @@ def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def _others(submissions: Path, method: str) -> Iterator[Cell]:
     """Yield the cells submitted by other methods, which were valid when accepted."""
-    for path in sorted(submissions.glob("*/*/submission.yml")):
-        if path.parent.parent.name != method:
+    for path in folders(submissions):
+        if path.parent.name != method:
             try:
-                other = open_folder(path.parent)
+                other = open_folder(path)
                 cells = [cell for sampling, dataset in other.files for cell in _cells(other, sampling, dataset)]
             except UserError as error:
                 raise UserError(
-                    f"{path.parent}, another submission to compare with: {error}; repair it or remove it from the "
+                    f"{path}, another submission to compare with: {error}; repair it or remove it from the "
                     "folder of submissions"
                 ) from error
             yield from cells

@@ -1,7 +1,7 @@
 """Packing of recorded runs as a submission, for a method with code in ``methods/``."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.files import save
 from benchmark.registry import find, make_method
 from benchmark.run.isolation import method_file
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, protocol_fingerprint
+from benchmark.run.protocol import CANONICAL_SEEDS, SUBMITTED, TRAIN_SEEDS, protocol_fingerprint
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
 from benchmark.store.staging import replacing
@@ -25,28 +25,31 @@ from leaderboard.submission.read import file_of
 from leaderboard.submission.spec import NAME
 
 
-def pack(results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()) -> Path:
-    """Write the results of the method ``name`` to ``submissions``/METHOD/``version`` and return that folder.
+def pack(
+    results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()
+) -> tuple[Path, list[str]]:
+    """Write the results of the method ``name`` to ``submissions``/METHOD/``version``.
 
-    Only datasets with all required seeds are packed, with their results under every sampling, and no variants; if there
-    are results under halves, only datasets that have them. The author completes ``submission.yml``. Raises UserError
-    for an unknown method, for a method of the suite (see ``published``), for one without such a dataset, with another
-    learner or other features than the dataset's, and if the folder exists.
+    Only datasets with all required seeds are packed, with their results under every sampling of ``SUBMITTED``, and no
+    variants; if there are results under halves, only datasets that have them. Return that folder, whose
+    ``submission.yml`` the author completes, and a line for each dataset and sampling that was left out. Raises
+    UserError for an unknown method, for a method of the suite (see ``published``), for one without such a dataset, with
+    another learner or other features than the dataset's, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
     entries = _called(results, name)
-    of_suite = {key: entry for key, entry in entries.items() if "@" not in key[1]}  # a submission has no variants
-    ready = {key: cells for key, entry in of_suite.items() if (cells := _complete(entry, key[0]))}
+    whole = {key: _complete(entry, key[0]) for key, entry in entries.items()}
+    halved = {key[1] for key, cells in whole.items() if cells and key[0] == "halves" and "@" not in key[1]}
+    lacking = {key: _lacking(*key, bool(cells), halved) for key, cells in whole.items()}
+    ready = {key: cells for key, cells in whole.items() if not lacking[key]}
     if not ready:
         given = ", ".join(f"{dataset} under {sampling}" for sampling, dataset in entries)
         raise UserError(
             f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds 1 to "
             f"20 under halves, or 1 to 10 under nested or paper; it has results on {given}: run these with "
-            "--sampling halves" + ", and not on a variant" * (not of_suite)
+            "--sampling halves" + ", and not on a variant" * all("@" in dataset for _, dataset in entries)
         )
-    halved = {dataset for sampling, dataset in ready if sampling == "halves"}
-    ready = {key: cells for key, cells in ready.items() if not halved or key[1] in halved}
     first = next(iter(ready.values()))[0]
     if other := next((c.key for cells in ready.values() for c in cells if c.key.pipeline != c.key.method), None):
         raise UserError(
@@ -85,7 +88,7 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
             path.parent.mkdir(parents=True, exist_ok=True)
             save(path, pd.concat([_table(cell) for cell in cells]).to_parquet(index=False, compression="zstd"))
         save(new / "submission.yml", text.encode())
-    return folder
+    return folder, [f"{dataset} under {sampling}: {why}" for (sampling, dataset), why in lacking.items() if why]
 
 
 def _refuse_other_code(cells: list[Cell]) -> None:
@@ -121,6 +124,17 @@ def _complete(entry: Entry, sampling: Sampling) -> list[Cell]:
     """Return the cells of an entry with all train seeds; none if a canonical seed is missing."""
     cells = {seed: cell for seed, cell in entry.cells.items() if set(TRAIN_SEEDS[sampling]) <= set(cell.key.seeds)}
     return list(cells.values()) if set(CANONICAL_SEEDS) <= set(cells) else []
+
+
+def _lacking(sampling: Sampling, dataset: str, complete: bool, halved: Collection[str]) -> str:
+    """Return why results are left out, if those under halves are complete on the datasets ``halved``; or nothing."""
+    if "@" in dataset:
+        return "a submission has no variants"
+    if sampling not in SUBMITTED:
+        return f"a submission has no results under {sampling}"
+    if not complete:
+        return f"it needs canonical seed {CANONICAL_SEEDS[0]} with train seeds 1 to {TRAIN_SEEDS[sampling][-1]}"
+    return "it has no such results under halves, as other datasets do" if halved and dataset not in halved else ""
 
 
 def _table(cell: Cell) -> pd.DataFrame:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError
-from benchmark.run.protocol import joined_fingerprint
-from benchmark.types import SAMPLINGS, Sampling
+from benchmark.run.protocol import SUBMITTED, joined_fingerprint
+from benchmark.types import Sampling
 from leaderboard.submission.decode import decode
 from leaderboard.submission.spec import NAME, Description, parse_description
 
@@ -22,7 +22,7 @@ MANIFEST = "manifest.json"
 """What version 0.1.0 wrote in place of the field ``protocols``."""
 LIMITS = {"submission.yml": 2**16, MANIFEST: 2**20, "predictions": 64 * 2**20}
 """Bytes of each file."""
-FOLDERS = ("predictions", *(f"predictions/{sampling}" for sampling in SAMPLINGS))
+FOLDERS = ("predictions", *(f"predictions/{sampling}" for sampling in SUBMITTED))
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,13 @@ class Folder:
     method: str
     description: Description
     files: tuple[tuple[Sampling, str], ...]
+
+
+def folders(submissions: Path) -> list[Path]:
+    """Return the folders METHOD/VERSION of all submissions. Raises UserError if there is no such folder."""
+    if not submissions.is_dir():
+        raise UserError(f"{submissions}: no such folder; name the folder of all submissions with --submissions")
+    return sorted(path.parent for path in submissions.glob("*/*/submission.yml"))
 
 
 def open_folder(path: Path) -> Folder:
@@ -106,13 +113,13 @@ def file_of(sampling: Sampling, dataset: str) -> str:
 
 def _files(path: Path) -> tuple[tuple[Sampling, str], ...]:
     """Return the samplings and datasets in a folder. Raises UserError if it holds anything but a submission."""
-    known = {file_of(sampling, dataset): (sampling, dataset) for sampling in SAMPLINGS for dataset in dataset_names()}
+    known = {file_of(sampling, dataset): (sampling, dataset) for sampling in SUBMITTED for dataset in dataset_names()}
     found = {entry.relative_to(path).as_posix(): entry.lstat().st_mode for entry in path.rglob("*")}
     for name, mode in sorted(found.items()):
         if name not in (*FOLDERS, *known, "submission.yml", MANIFEST):
             raise UserError(
                 f"{name[:80]!r} does not belong in a submission; expected only submission.yml and "
-                f"predictions/SAMPLING/DATASET.parquet, with a sampling of {', '.join(SAMPLINGS)} and a dataset of the "
+                f"predictions/SAMPLING/DATASET.parquet, with a sampling of {', '.join(SUBMITTED)} and a dataset of the "
                 "suite, without variants"
             )
         if not (stat.S_ISDIR(mode) if name in FOLDERS else stat.S_ISREG(mode)):

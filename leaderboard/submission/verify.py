@@ -20,6 +20,7 @@ import numpy as np
 from benchmark.data.problem import load_problem, read_with
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import hash_of
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, over_both
 from benchmark.measure.measure import Measure
@@ -31,7 +32,7 @@ from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
 from leaderboard.submission.check import STATUS, Submission, check_retrainings
-from leaderboard.submission.read import open_folder
+from leaderboard.submission.read import folders, open_folder
 
 VERIFIED = "verified"
 FALSE_ALARM = 0.05
@@ -72,10 +73,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Rerun:
-    """The comparisons on one dataset."""
+    """The comparisons on one dataset, of the method's file that ``code`` names."""
 
     dataset: str
     sampling: Sampling
+    code: str
     checks: tuple[Check, ...]
 
     @property
@@ -85,10 +87,8 @@ class Rerun:
 
 def newest(submissions: Path, method: str) -> Path:
     """Return the folder of a method's last version, 1.10 after 1.9, that is not superseded. Raises UserError."""
-    if not submissions.is_dir():
-        raise UserError(f"{submissions}: no such folder; name the folder of all submissions with --submissions")
     versions = sorted(
-        (path.parent for path in submissions.glob("*/*/submission.yml") if path.parts[-3] == method),
+        (path for path in folders(submissions) if path.parent.name == method),
         key=lambda path: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path.name)],
     )
     if not versions:
@@ -145,6 +145,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     chosen = dataset or draws.choice(names)
     cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
     collapsed = chosen in submission.description.collapsed
+    named = _code(submission.method)  # before its copy is made, as it may be edited while that is retrained
     with isolated(submission.method) as code:
         reading = _check_code(code, cells)
         if code.files != submission.description.files:
@@ -168,29 +169,43 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
             checks += _compare(theirs, ours, problem, level, known=cell is not None)
             if not all(check.agrees for check in checks):
                 break
-    return Rerun(chosen, sampling, tuple(checks))
+    return Rerun(chosen, sampling, named, tuple(checks))
 
 
-def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> list[Cell]:
-    """Return the cells of a submission under the sampling that was rerun, with those that were rerun as verified.
+def mark(submission: Submission, before: Iterable[Cell], rerun: Rerun | None = None) -> list[Cell]:
+    """Return the cells of a submission, as verified where they were rerun now, or earlier, as ``before`` tells.
 
-    Cells of ``before`` that were verified earlier, with the same predictions, stay verified. The title of all names the
-    datasets, as one method has one row in a summary.
+    What was verified earlier stays so while the predictions and the method's file are the same. After a rerun, only
+    cells under its sampling are returned. Under each sampling, the title of all names the datasets, as one method has
+    one row in a summary.
     """
-    known = {cell.key.digest: cell.facts.submission for cell in before if cell.facts.status == VERIFIED}
+    code = rerun.code if rerun else _code(submission.method)
+    checks = {
+        cell.key.digest: facts.checks
+        for cell in before
+        if (facts := cell.facts.submission) and facts.status == VERIFIED and code and code in facts.checks.split("; ")
+    }
+    cells = [cell for cell in submission.cells if rerun is None or cell.key.sampling == rerun.sampling]
+    if rerun:
+        now = "; ".join([*map(str, rerun.checks), rerun.code, CONFINED])
+        checks |= {cell.key.digest: now for cell in cells if cell.key.dataset == rerun.dataset}
     marked = []
-    for cell in submission.cells:
-        if cell.key.sampling == rerun.sampling:
-            assert cell.facts.submission is not None
-            facts = known.get(cell.key.digest) or cell.facts.submission
-            if cell.key.dataset == rerun.dataset:
-                checks = "; ".join([*map(str, rerun.checks), CONFINED])
-                facts = cell.facts.submission.model_copy(update={"status": VERIFIED, "checks": checks})
-            marked.append(cell.with_facts(submission=facts))
-    verified = sorted({cell.key.dataset for cell in marked if cell.facts.status == VERIFIED})
-    every = all(cell.facts.status == VERIFIED for cell in marked)
-    mark = VERIFIED if every else f"{VERIFIED} on {', '.join(verified)}"
-    return [replace(cell, title=cell.title.replace(f"({STATUS}", f"({mark}")) for cell in marked]
+    for cell in cells:
+        row = [other.key for other in cells if other.key.sampling == cell.key.sampling]
+        names = sorted({key.dataset for key in row if key.digest in checks})
+        every = all(key.digest in checks for key in row)
+        status = VERIFIED if every else f"{VERIFIED} on {', '.join(names)}" if names else STATUS
+        if cell.key.digest in checks and (facts := cell.facts.submission):
+            proof = {"status": VERIFIED, "checks": checks[cell.key.digest]}
+            cell = cell.with_facts(submission=facts.model_copy(update=proof))
+        marked.append(replace(cell, title=cell.title.replace(f"({STATUS}", f"({status}")))
+    return marked
+
+
+def _code(method: str) -> str:
+    """Name a method's file by its content; empty if it is not on this machine."""
+    path = method_file(method)
+    return f"{method}@{hash_of([path])}" if path else ""
 
 
 def _fresh(sampling: Sampling, count: int, draws: random.Random) -> tuple[int, ...]:

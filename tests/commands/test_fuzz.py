@@ -161,6 +161,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["plan", "--method", "bagging:k=999999999999"], ""),
         (["export", "good.csv"], "good.csv is a file: name a folder"),
         (["submit", "--check", ".", "--comment", "good.csv"], "good.csv: is a file of the submission"),
+        (["submit", "--check", ".", "--out", "site"], "--out is for the pages, which --check does not build"),
         (["compare", "erm", "bagging", "--markdown", "good.md"], "--markdown is for published numbers"),
         (["compare", "bagging"], "bagging: no such file of published numbers; to compare methods, name two"),
         (["compare", "--measure", "auroc"], "--measure, --on, --sampling and --ci are for two methods"),

@@ -69,6 +69,7 @@ def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anyt
     [
         (["b3db_measured"], "in submission.yml:\n  protocols: {halves/b3db_measured: "),
         (["b3db_measured@train=24"], "next: churn score; a submission takes a dataset without settings"),
+        (["b3db_measured", "--sampling", "update"], "without settings, under halves, nested or paper, canonical seed"),
         (["b3db_measured", "--seeds", "2"], "canonical seed 99 and train seeds 1 to 20"),
         (["b3db_measured", "--seeds", "102"], "train seeds 1 to 20, and at most 100 of these"),
     ],

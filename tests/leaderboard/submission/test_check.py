@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
 from benchmark.store.cell import Cell
+from leaderboard.__main__ import app
 from leaderboard.submission.check import validate
 
 from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside, trained_inside
@@ -176,6 +178,16 @@ def test_a_name_that_looks_like_another_is_refused(copied, name):
         validate(copied, published=[other])
     path.write_text(path.read_text().replace(name, "Forest nearby"))
     assert validate(copied, published=[other]).cells
+
+
+def test_the_folder_that_is_searched_for_copies_is_there(copied, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    words = ["submit", str(copied), "--check", "--submissions"]
+    with pytest.raises(UserError, match="nowhere: no such folder; name the folder of all submissions"):
+        CliRunner().invoke(app, [*words, str(tmp_path / "nowhere")], catch_exceptions=False)
+    for folder, empty in ((copied, True), (copied.parents[1], False)):
+        done = CliRunner().invoke(app, [*words, str(folder)], catch_exceptions=False)
+        assert ("no submission (METHOD/VERSION) to search for copies" in done.stderr) == empty
 
 
 def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):

@@ -32,7 +32,8 @@ def forests() -> Results:
 
 
 def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_named(forests, tmp_path):
-    folder = pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    folder, left_out = pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    assert left_out == [f"{REGRESSION} under paper: it has no such results under halves, as other datasets do"]
     assert folder == tmp_path / "random_forest" / "1.0"
     path = folder / "submission.yml"
     with pytest.raises(UserError, match="field 'authors'"):
@@ -65,12 +66,27 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and
 def test_variants_of_datasets_are_not_packed_since_no_submission_has_them(forests, tmp_path):
     cells = [c for part in forests.by_sampling for d in part.datasets for e in d.entries for c in e.cells.values()]
     variants = [replace(c, key=replace(c.key, dataset=f"{c.key.dataset}@train=200")) for c in cells]
-    folder = pack(collect([*cells, *variants]), "Random forest, trees=2", "1.0", tmp_path)
+    folder, left_out = pack(collect([*cells, *variants]), "Random forest, trees=2", "1.0", tmp_path)
+    assert f"{DATASET}@train=200 under halves: a submission has no variants" in left_out
     assert [path.name for path in (folder / "predictions" / "halves").iterdir()] == [f"{DATASET}.parquet"]
     with pytest.raises(
         UserError, match=f"on {DATASET}@train=200 under halves, .* --sampling halves, and not on a variant"
     ):
         pack(collect(variants), "Random forest, trees=2", "2.0", tmp_path)
+
+
+def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, monkeypatch):
+    cells = [c for part in forests.by_sampling for d in part.datasets for e in d.entries for c in e.cells.values()]
+    few = [c.only(range(1, 9)) for c in cells if c.key.dataset == REGRESSION]
+    retrained = [replace(c, key=replace(c.key, sampling="update")) for c in cells if c.key.sampling == "paper"]
+    results = collect([*(c for c in cells if c.key.dataset == DATASET), *few, *retrained])
+    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (results, {}))
+    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
+    said = CliRunner().invoke(app, words, catch_exceptions=False).output
+    assert f"left out:\n  {REGRESSION} under paper: it needs canonical seed 99 with train seeds 1 to 10\n" in said
+    assert f"  {DATASET} under update: a submission has no results under update\n" in said
+    assert not (tmp_path / "random_forest" / "1.0" / "predictions" / "update").exists()
 
 
 def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, monkeypatch):
@@ -86,7 +102,7 @@ def test_a_submission_is_written_whole_or_not_at_all(forests, tmp_path, full_dis
     with full_disk, pytest.raises(UserError, match="cannot be written: File too large"):
         pack(forests, "Random forest, trees=2", "1.0", tmp_path)
     assert not [*(tmp_path / "random_forest").iterdir()]
-    assert pack(forests, "Random forest, trees=2", "1.0", tmp_path).is_dir()
+    assert pack(forests, "Random forest, trees=2", "1.0", tmp_path)[0].is_dir()
 
 
 def test_another_learner_or_tuning_on_any_of_the_datasets_is_refused(forests, tmp_path):

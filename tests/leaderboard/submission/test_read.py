@@ -56,6 +56,7 @@ def test_a_table_is_read_as_written_with_the_types_of_pandas_and_polars(copied):
     [
         *("notes.txt", ".git", "setup.py", "predictions/x.parquet", "predictions/halves/x.pkl"),
         *("predictions/halves/..parquet", "predictions/halves/b3db_measured@train=200.parquet"),
+        "predictions/update",
     ],
 )
 def test_a_file_that_does_not_belong_is_refused(copied, name):

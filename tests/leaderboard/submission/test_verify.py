@@ -43,7 +43,7 @@ def test_what_the_code_gives_again_is_verified(good, write):
     assert all("new canonical seed" in where and where.endswith(", id") for where in new)
     assert rerun.agrees, [str(check) for check in rerun.checks]
     assert not any(check.rerun.value == check.submitted.value for check in rerun.checks), "the train seeds are fresh"
-    (cell,) = verify.mark(submission, rerun)
+    (cell,) = verify.mark(submission, [], rerun)
     assert (cell.title, cell.facts.status) == ("Forest elsewhere 1.0 (verified)", "verified")
     assert cell.facts.submission.checks.startswith(f"{DATASET}, canonical seed 99, id, churn: ")
     assert cell.facts.submission.checks.endswith(verify.CONFINED)
@@ -261,21 +261,45 @@ def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     cells = tuple(replace(cell, key=replace(cell.key, dataset=name)) for name in names)
     elsewhere = replace(cell, key=replace(cell.key, sampling="nested"))
     submission = Submission("forest", validate(good).description, (*cells, elsewhere))
-    rerun = verify.Rerun("bace", "halves", ())
-    marked = verify.mark(submission, rerun)
+    rerun = verify.Rerun("bace", "halves", "forest@0123456789abcdef", ())
+    marked = verify.mark(submission, [], rerun)
     assert [(c.key.dataset, c.facts.status) for c in marked] == [
         ("bace", "verified"), ("dili", "self-reported"), ("herg", "self-reported")
     ]  # fmt: skip
     assert {c.title for c in marked} == {"Forest elsewhere 1.0 (verified on bace)"}
-    again = verify.mark(submission, replace(rerun, dataset="dili"), marked)
+    again = verify.mark(submission, marked, replace(rerun, dataset="dili"))
     assert [c.facts.status for c in again] == ["verified", "verified", "self-reported"]
     assert again[0].facts == marked[0].facts
     assert {c.title for c in again} == {"Forest elsewhere 1.0 (verified on bace, dili)"}
-    last = verify.mark(submission, replace(rerun, dataset="herg"), again)
+    last = verify.mark(submission, again, replace(rerun, dataset="herg"))
     assert {(c.title, c.facts.status) for c in last} == {("Forest elsewhere 1.0 (verified)", "verified")}
     changed = [replace(c, key=replace(c.key, code="0" * 16)) for c in marked]
-    fresh = verify.mark(submission, replace(rerun, dataset="dili"), changed)
+    fresh = verify.mark(submission, changed, replace(rerun, dataset="dili"))
     assert fresh[0].facts.status == "self-reported", "other predictions were verified"
+    fresh = verify.mark(submission, marked, replace(rerun, dataset="dili", code="forest@fedcba9876543210"))
+    assert fresh[0].facts.status == "self-reported", "another file was verified"
+
+
+@pytest.mark.slow
+def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file(good, write, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
+    monkeypatch.setattr("leaderboard.site.write", lambda *_: tmp_path / "site" / "index.html")
+    monkeypatch.setattr(verify, "check_code", lambda submission: "")
+    path, submission = write(), validate(good)
+    for cell in verify.mark(submission, [], verify.Rerun(DATASET, "halves", verify._code("forest"), ())):
+        Store().log(cell)
+
+    def again() -> str:
+        words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
+        done = CliRunner().invoke(app, words, catch_exceptions=False)
+        (cell,) = (cell for cell in Store().cells() if cell.facts.submission)
+        assert cell.title in done.output
+        return cell.facts.status
+
+    assert again() == "verified"
+    path.write_text(f"{path.read_text()}\n# edited")
+    assert again() == "self-reported"
 
 
 @pytest.mark.slow
@@ -287,7 +311,7 @@ def test_what_was_verified_earlier_stays_so_in_the_store(good, tmp_path):
     store = Store(f"sqlite:///{tmp_path}/mlflow.db")
     for name in (DATASET, "bace"):
         own = {cell.key.digest for cell in both.cells}
-        for marked in verify.mark(both, verify.Rerun(name, "halves", ()), store.cells(own)):
+        for marked in verify.mark(both, store.cells(own), verify.Rerun(name, "halves", "forest@0", ())):
             store.log(marked)
     kept = list(store.cells())
     assert {(c.key.dataset, c.title, c.facts.status) for c in kept} == {
