@@ -325,7 +325,13 @@ def study(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
-    learner: options.LearnerOption = "",
+    learner: Annotated[
+        str,
+        typer.Option(
+            help="The learner that the methods train, as in gin (see list).",
+            show_default="the dataset's own, usually mlp",
+        ),
+    ] = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies that take one.")
@@ -359,11 +365,15 @@ def study(
     if both := next((key for key, value in given.items() if value and key in chosen), ""):
         raise UserError(f"--set {both}={chosen[both]}: an option says {both}={given[both]}: leave one out")
     chosen |= {key: value for key, value in given.items() if value}
-    if sampling:
-        chosen.setdefault("seeds", DEFAULT_SEEDS[sampling])
+    if (sampled := chosen.get("sampling", "")) in DEFAULT_SEEDS:
+        chosen.setdefault("seeds", DEFAULT_SEEDS[cast(Sampling, sampled)])
+    if ":" in learner:
+        raise UserError(f"--learner {learner}: a study takes a learner with its default settings: name it alone")
     if learner:
-        datasets = [f"{name}@backbone={learner}" for name in expand(getattr(make_study(name, chosen), "dataset", ""))]
-        chosen |= {"dataset": ",".join(datasets)}
+        made = make_study(name, chosen)
+        for field in ("dataset", "knob"):  # the settings that are lists of datasets
+            if hasattr(made, field):
+                chosen[field] = ",".join(f"{dataset}@backbone={learner}" for dataset in expand(getattr(made, field)))
     _study(name, chosen, jobs, device)
     raise typer.Exit(_leaderboard("study", name))
 
