@@ -84,6 +84,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
+    mixed = _units(parts, result) if result[0].kind == "values" else mixed
     return [
         replace(
             runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, kept])]) + "."
@@ -615,6 +616,28 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
         return ""
     part, name = names[int(np.argmax(whole))]
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
+
+
+def _units(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if a run's values are related to the first one's, but spread or lie as if in another unit."""
+    every: list[tuple[str, np.ndarray]] = []
+    for part, runs in zip(parts, result, strict=True):
+        several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
+        names = several if len(several) > 1 else part.role.predicted
+        every += [(f"{name} in {part.table.name}", own) for name, own in zip(names, runs.values, strict=True)]
+    (first, one), most = every[0], 2 if len(result[0].ids) >= 10 else 10  # of few values, spreads differ by chance
+    for name, other in every[1:]:
+        low, high = sorted((one.std(), other.std()))
+        if not low or np.corrcoef(one, other)[0, 1] < 0.5:
+            continue
+        if high > most * low:
+            wide, narrow = (name, first) if other.std() == high else (first, name)
+            return (
+                f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"
+            )
+        if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
+            return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
+    return ""
 
 
 def _check_signs(parts: Sequence[Part]) -> None:

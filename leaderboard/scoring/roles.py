@@ -134,11 +134,12 @@ def role_of(name: str) -> str:
 
 
 def stem(name: str) -> tuple[str, ...]:
-    """Return the words of a name that say what is predicted, such as those of a task."""
+    """Return the words of a name that say what is predicted, such as those of a task, or a time as in ``pred_24h``."""
     kept, last = [], ""
     verbs = VERBS | {"p"} if role_of(name) == "probability" else VERBS
-    for word in words(name):
-        if not (word in verbs or (word.isdigit() and (last in verbs or not last))):
+    for word, unit in re.findall(r"([a-z]+|\d+(?=([a-z]*)))", name.lower()):
+        counts = word.isdigit() and (last in verbs or not last) and (not unit or unit in verbs)
+        if not (word in verbs or counts):
             kept.append(word)
         last = word
     return tuple(kept)

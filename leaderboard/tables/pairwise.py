@@ -136,7 +136,9 @@ def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
         "wide-regression": every.get(("regression", "wide"), ()),
     }
     chosen: dict[str, Dataset] = {}  # each is evidence once
-    for name in filter(None, map(str.strip, on.split(","))):
+    if not (names := [name for name in map(str.strip, on.split(",")) if name]):
+        raise UserError(f"--on {on!r}: expected sets or datasets, as in headline")
+    for name in names:
         if name not in known:
             raise did_you_mean("dataset", name, list(known))
         chosen |= {dataset.name: dataset for dataset in known[name]}
