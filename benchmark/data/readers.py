@@ -23,7 +23,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data import parquet
 from benchmark.data.spec import DatasetSpec
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 
 LINE = "(line)"
 """Column with a row's line in a text file, or record in another, counted from 1."""
@@ -127,8 +127,8 @@ def _decoded(content: bytes, name: str, notes: list[str]) -> str:
 def _check_size(rows: int, columns: int) -> None:
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise ValueError(
-            f"it is too large: {rows:,} rows or more, {columns:,} columns; at most {MOST_ROWS:,} rows and "
-            f"{MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
+            f"it is too large: {number_of(rows, 'row')} or more, {number_of(columns, 'column')}; at most {MOST_ROWS:,} "
+            f"rows and {MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
         )
 
 

@@ -52,6 +52,8 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     """
     if options.kind and options.kind not in get_args(PredictionKind):
         raise UserError(f"unknown kind of prediction {options.kind!r}: choose {', '.join(get_args(PredictionKind))}")
+    if twice := next((name for name in options.classes if options.classes.count(name) > 1), ""):
+        raise UserError(f"--classes {','.join(options.classes)}: names {twice!r} twice: expected each class once")
     outside = files.read(options.truth) if options.truth else None
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]

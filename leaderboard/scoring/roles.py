@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
@@ -214,8 +214,9 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
         t, ids = np.arange(table.n), np.arange(1, table.n + 1)
     if len(runs) * len(ids) > 2 * table.n:  # before memory is taken for all
         raise UserError(
-            f"{table.name}: {table.n:,} rows, but {len(runs):,} runs in the column {run!r} and {len(ids):,} examples: "
-            "expected a row for each run and example, because every run must have the same examples"
+            f"{table.name}: {number_of(table.n, 'row')}, but {number_of(len(runs), 'run')} in the column {run!r} and "
+            f"{number_of(len(ids), 'example')}: expected a row for each run and example, because every run must "
+            "have the same examples"
         )
     place, first = np.unique(r * len(ids) + t, return_index=True)
     if len(place) < table.n:

@@ -41,7 +41,7 @@ def test_methods_that_choose_their_settings_are_left_out_where_nothing_can_be_de
     assert chosen(many) == [*options.OWN_METHODS, *options.OWN_TUNED]
     assert train._undecided(many, load_problem(many), "halves", 20) == ""
     assert train._undecided(many, load_problem(many), "halves", 4).endswith(
-        "there are 4 retrainings, and a decision needs 10: --seeds 10"
+        "a decision needs 10 retrainings, and has 4: --seeds 10"
     )
 
 

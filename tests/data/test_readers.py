@@ -113,9 +113,9 @@ def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
 @pytest.mark.parametrize(
     ("content", "size"),
     [
-        (b"a\n" + b"1\n" * 11, "11 rows or more, 1 columns"),
+        (b"a\n" + b"1\n" * 11, "11 rows or more, 1 column"),
         (b"a,b,c\n" + b"\n\n1\n" * 7, "7 rows or more, 3 columns"),
-        (b"a," * 21 + b"\n" + b"1," * 21, "1 rows or more, 22 columns"),
+        (b"a," * 21 + b"\n" + b"1," * 21, "1 row or more, 22 columns"),
     ],
 )
 def test_a_table_with_too_many_rows_or_cells_is_refused(content, size, monkeypatch):

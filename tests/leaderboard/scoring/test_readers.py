@@ -421,6 +421,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CHANCE[:2], "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
         (wide(CHANCE[:2], "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),
         (wide(CHANCE[:2], "run{}pred", y_true=TRUE), {}, "2 runs: run0pred, run1pred; truth: y_true."),
+        (wide(CLASS[:2], "run{}"), {"classes": ("a", "a")}, UserError("--classes a,a: names 'a' twice")),
         (wide(VALUES, "run_{}"), {"classes": ("a", "b")}, UserError("--classes a,b: .* has values")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
         (
