@@ -396,7 +396,7 @@ def submit(
     for line in filter(None, [*submission.remarks, unchecked]):
         typer.echo(line)
     page = page.parent / url_prefixes(results)[submission.cells[0].key.sampling] / page.name
-    typer.echo(f"{(n := len(submission.cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
+    typer.echo(f"{number_of(len(submission.cells), 'cell')} recorded in {store.uri}: {page}")
 
 
 @app.command()

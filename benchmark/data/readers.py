@@ -72,6 +72,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
+            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml))", text, re.IGNORECASE):
+                raise ValueError(f"it begins with {odd[1]}, as JSON or a web page does: save the table as CSV")
             if _is_sdf(text):
                 (header, cells, lines, native), twice = _sdf(text)
             else:

@@ -174,6 +174,14 @@ def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
     assert read(BOM + BOM + b"a,b\n1,2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
 
 
+@pytest.mark.parametrize("content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>"])
+def test_json_and_a_web_page_are_named(content):
+    with pytest.raises(
+        UserError, match=r"table.csv: cannot be read as a table: it begins with .*, as JSON or a web page"
+    ):
+        read(content, "table.csv")
+
+
 def test_utf_32_without_a_mark_is_named():
     with pytest.raises(UserError, match="NUL characters, as UTF-32 without a mark has: save as UTF-8"):
         read("a,b\n1,2\n".encode("utf-32-le"), "table.csv")
