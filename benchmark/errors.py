@@ -1,4 +1,4 @@
-"""Errors that a user can fix."""
+"""Errors that a user can fix, and numbers of things in messages."""
 
 import traceback
 from collections.abc import Sequence
@@ -8,6 +8,15 @@ from sysconfig import get_path
 
 MANY = 80
 """Names that are too many to list."""
+
+
+def number_of(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words.
+
+    >>> number_of(1, "row"), number_of(1058, "row"), number_of(0, "family", "families")
+    ('1 row', '1,058 rows', '0 families')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 class UserError(Exception):

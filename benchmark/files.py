@@ -24,10 +24,11 @@ CHECKOUT = PACKAGE.parent
 
 
 def install(extra: str = "") -> str:
-    """Return the command that installs the suite with ``extra``, from the checkout or from the package index."""
+    """Return the command that installs the suite with ``extra`` from here: of the checkout, or the package index."""
     suffix = f"[{extra}]" if extra else ""
     if (CHECKOUT / "constraints.txt").is_file():
-        return f"pip install -c constraints.txt -e {quote('.' + suffix)}"
+        root = "." if Path.cwd() == CHECKOUT else str(CHECKOUT)
+        return f"pip install -c {quote(str(Path(root, 'constraints.txt')))} -e {quote(root + suffix)}"
     return f"pip install {quote(DISTRIBUTION + suffix)}"
 
 

@@ -47,26 +47,30 @@ MOST_SEEDS = 10_000
 
 def parse_seeds(text: str) -> list[int]:
     """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError."""
-    largest = max(map(int, re.findall(r"\d{1,20}", text)), default=0)
-    parts = [f"1-{text}"] if text.isdecimal() else text.split(",")
-    seeds: list[int] = []
-    try:
-        for part in filter(None, parts if largest < 2**32 else ()):  # the generators' keys have 32 bits
-            low, dash, high = part.partition("-")
-            given = range(int(low), int(high if dash else low) + 1)
-            if len(given) + len(seeds) > MOST_SEEDS:
-                raise UserError(f"seeds {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
-            seeds += given
-    except ValueError:
-        seeds = []
-    if not seeds or min(seeds) < 0:
-        raise UserError(f"seeds {text[:80]!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
-    return list(dict.fromkeys(seeds))
+    return _seeds("seeds", text, f"1-{text}" if text.isdecimal() else text, "a count as in 10")
 
 
 def parse_splits(text: str) -> list[int]:
     """Parse canonical seeds: ``99`` is one seed, ``99,7`` are two. Raises UserError."""
-    return parse_seeds(text + ("" if "," in text else ","))
+    return _seeds("canonical seeds", text, text, "one as in 99")
+
+
+def _seeds(name: str, text: str, meant: str, example: str) -> list[int]:
+    """Return the seeds that a list of numbers and ranges means. Raises UserError, with the text that was given."""
+    largest = max(map(int, re.findall(r"\d{1,20}", text)), default=0)
+    seeds: list[int] = []
+    try:
+        for part in filter(None, meant.split(",") if largest < 2**32 else ()):  # the generators' keys have 32 bits
+            low, dash, high = part.partition("-")
+            given = range(int(low), int(high if dash else low) + 1)
+            if len(given) + len(seeds) > MOST_SEEDS:
+                raise UserError(f"{name} {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
+            seeds += given
+    except ValueError:
+        seeds = []
+    if not seeds or min(seeds) < 0:
+        raise UserError(f"{name} {text[:80]!r}: expected {example}, a range as in 1-10, or a list as in 1,3,5")
+    return list(dict.fromkeys(seeds))
 
 
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark.commands.app import App
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
@@ -47,7 +47,7 @@ def build(
     page = site.write(results, folder, kind, health, repository, docs)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
-    typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
+    typer.echo(f"{number_of(count, 'dataset')}, {number_of(rows, 'row')}: {page}")
 
 
 def _finished(store: str, among_published: bool = False) -> tuple["Results", dict[str, str]]:
@@ -98,6 +98,8 @@ def predict(
 
     if out.exists():
         raise UserError(f"{out} exists: choose another file with --out, or rename it")
+    if not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no folder {out.parent}: create it, or choose another")
     spec = load_spec(dataset)
     table = new.inputs(spec, file, sheet)
     for line in table.attrs["notes"]:
@@ -105,7 +107,8 @@ def predict(
     plan = new.planned(new.recorded(read(store)[0], spec.name, method))
     count = len(plan.key.seeds)
     typer.echo(
-        f"{len(table):,} rows; {plan.title}: training on all rows, and {count} retrainings ({plan.key.sampling})"
+        f"{number_of(len(table), 'row')}; {plan.title}: training on all rows, and "
+        f"{number_of(count, 'retraining')} ({plan.key.sampling})"
     )
     with Progress(disable=not sys.stdout.isatty()) as progress:
         task = progress.add_task("models", total=count + 1)
@@ -183,7 +186,7 @@ def export(
     if tidy:
         tidy_tables.write(results, tidy)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
-    typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
+    typer.echo(f"{number_of(sum(len(entry.cells) for d in datasets for entry in d.entries), 'cell')}: {out.resolve()}")
 
 
 @app.command(hidden=True)
@@ -403,7 +406,7 @@ def submit(
     for line in filter(None, [*submission.remarks, unchecked]):
         typer.echo(line)
     page = page.parent / url_prefixes(results)[cells[0].key.sampling] / page.name
-    typer.echo(f"{(n := len(cells))} cell{'s' * (n > 1)} recorded in {store.uri}: {page}")
+    typer.echo(f"{number_of(len(cells), 'cell')} recorded in {store.uri}: {page}")
 
 
 @app.command()

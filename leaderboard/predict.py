@@ -24,7 +24,7 @@ from benchmark.data.problem import fold, given, labels, split_rows
 from benchmark.data.readers import LINE, MISSING, distinct, read
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
 from benchmark.train.resampling import sample_for
@@ -231,8 +231,8 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
         if len(odd := texts[~texts.isin([*known, *MISSING])]):
             listed = ", ".join(map(repr, odd.unique()[:5])) + (", …" if odd.nunique() > 5 else "")
             notes.append(
-                f"column {column!r}: {len(odd):,} rows have texts that are no category of {spec.name}, {listed}: they "
-                f"are taken for none of {', '.join(known)}"
+                f"column {column!r}: {number_of(len(odd), 'row')} with texts that are no category of {spec.name}, "
+                f"{listed}: they are taken for none of {', '.join(known)}"
             )
     if spec.log10 and spec.task == "regression":
         notes.append(f"prediction and spread are decimal logarithms of {spec.target!r}")

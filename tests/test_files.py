@@ -256,6 +256,17 @@ def test_a_name_that_leads_out_of_a_folder_is_refused(tmp_path):
             cache.inside(tmp_path, name)
 
 
+def test_the_advised_installation_works_from_any_folder_and_of_a_wheel(tmp_path, monkeypatch):
+    checkout = tmp_path / "my checkout"
+    checkout.mkdir()
+    monkeypatch.setattr(cache, "CHECKOUT", checkout)
+    assert cache.install("boosting") == "pip install 'churn-benchmark[boosting]'"
+    (checkout / "constraints.txt").touch()
+    assert cache.install("boosting") == f"pip install -c '{checkout}/constraints.txt' -e '{checkout}[boosting]'"
+    monkeypatch.chdir(checkout)
+    assert cache.install() == "pip install -c constraints.txt -e ."
+
+
 @pytest.mark.parametrize("folder", [".", "made"])
 def test_a_file_in_place_of_the_folder_is_done_without(tmp_path, monkeypatch, folder):
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))

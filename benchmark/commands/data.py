@@ -17,7 +17,7 @@ from rich.table import Table
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
 from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
 from benchmark.data.spec import MANY_ROWS, SAMPLED, DatasetSpec, as_written, dataset_names, expand, load_spec
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.settings import parse_seeds, parse_splits
 
 if TYPE_CHECKING:  # it imports RDKit, which takes a moment
@@ -169,7 +169,7 @@ def _families(csv: Path | None) -> int:
         say(f"not compared, because their files cannot be read: {', '.join(unread)} (see doctor)")
     for line in wrong:
         say(line)
-    say(f"{len(wrong)} pairs contradict the TOMLs" if wrong else "The families and groups of the TOMLs agree.")
+    say(f"pairs that contradict the TOMLs: {len(wrong)}" if wrong else "The families and groups of the TOMLs agree.")
     return 1 if wrong else 0
 
 
@@ -296,7 +296,7 @@ def _say_columns(fields: dict[str, Any]) -> None:
     features = [*fields["features"], *(f"categories of {column!r}" for column, *_ in fields.get("one_hot", []))]
     split = fields["split"]
     split += " (id: a random test set; ood: other scaffolds)" if "scaffold" in split else ""
-    say(f"{fields['rows']:,} rows; {molecules}; features {', '.join(features)}; split {split}")
+    say(f"{number_of(fields['rows'], 'row')}; {molecules}; features {', '.join(features)}; split {split}")
 
 
 def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
@@ -336,7 +336,7 @@ def _groups(spec: DatasetSpec) -> str:
     text = f"groups of training rows: {train}, of test rows: {test}"
     for name, count in parts.value_counts().items():
         if not name or folded(str(name)) in MISSING_WORDS:
-            text += f"; {count:,} rows with {name!r} are taken for one group"
+            text += f"; taken for one group: {number_of(count, 'row')} with {name!r}"
     if (alike := parts.nunique() - parts.map(folded).nunique()) > 0:
         text += f"; groups that differ from another only in capitals or blanks: {alike}"
     return text

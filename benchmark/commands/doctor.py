@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from benchmark.data import downloads
 from benchmark.data.listing import how_to_get
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
 
 ENOUGH = 2 * 2**30
@@ -105,10 +105,10 @@ def _all_data(default_dataset: str) -> Iterator[Finding]:
         else:
             here, absent = here + (finding.state == "ok"), absent + (finding.state == "note")
     if here:
-        yield Finding("ok", f"data of {here} other datasets: on this machine")
+        yield Finding("ok", f"data of {number_of(here, 'other dataset')}: on this machine")
     if absent:
         remedy = "churn list --all says which, and how to get them"
-        yield Finding("note", f"data of {absent} datasets: not on this machine", remedy)
+        yield Finding("note", f"data of {number_of(absent, 'dataset')}: not on this machine", remedy)
 
 
 def _data(spec: DatasetSpec, vital: bool) -> Finding:

@@ -28,7 +28,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.listing import obtainable
 from benchmark.data.spec import MANY_ROWS, expand, load_spec
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.measure.deciding import lacking
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
 from benchmark.store import opening
@@ -199,7 +199,9 @@ def run(
     if log_models:
         deploy.refuse(cells, register)
     retrainings = sum(len(cell.key.seeds) for cell in cells)
-    console.print(f"{_cells(len(cells))}, {retrainings} retrainings; tracking store: {opening.uri()}")
+    console.print(
+        f"{number_of(len(cells), 'cell')}, {number_of(retrainings, 'retraining')}; tracking store: {opening.uri()}"
+    )
     for line in driver.warnings(cells):
         say(line)
     own = [cell for cell in cells if cell.base.about.group == "own"]
@@ -266,7 +268,7 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
             if tally.trouble:
                 raise UserError(tally.trouble)
             failed += len(tally.failed) + len(tally.unrecorded)
-        say(f"block {part.name}: done, {failed} cells failed so far")
+        say(f"block {part.name}: done, {number_of(failed, 'cell')} failed so far")
     return 1 if failed else 0
 
 
@@ -275,15 +277,12 @@ def _leaderboard(*words: str) -> int:
     return subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
-def _cells(n: int) -> str:
-    return f"{n} cell{'s' if n != 1 else ''}"
-
-
 def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None:
     from benchmark.store import tracking
 
     first = cells[0]
-    lines = [f"{_cells(len(tally.trained))} trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
+    trained = number_of(len(tally.trained), "cell")
+    lines = [f"{trained} trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
     if tally.unrecorded and not tally.trouble:
@@ -294,9 +293,9 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
         lines += [f"{failed.title}, not recorded:\n{failed.reason}" for failed in tally.failed]
         lines.append(tally.trouble)
         if tally.unrecorded:
+            kept = number_of(len(tally.unrecorded), "finished cell")
             lines.append(
-                f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; the next run "
-                "records them without training again."
+                f"Safe in {tally.unrecorded[0].parent}: {kept}, which the next run records without training again."
             )
         say("\n".join(lines))
         return
@@ -325,7 +324,13 @@ def study(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
-    learner: options.LearnerOption = "",
+    learner: Annotated[
+        str,
+        typer.Option(
+            help="The learner that the methods train, as in gin (see list).",
+            show_default="the dataset's own, usually mlp",
+        ),
+    ] = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies that take one.")
@@ -359,11 +364,15 @@ def study(
     if both := next((key for key, value in given.items() if value and key in chosen), ""):
         raise UserError(f"--set {both}={chosen[both]}: an option says {both}={given[both]}: leave one out")
     chosen |= {key: value for key, value in given.items() if value}
-    if sampling:
-        chosen.setdefault("seeds", DEFAULT_SEEDS[sampling])
+    if (sampled := chosen.get("sampling", "")) in DEFAULT_SEEDS:
+        chosen.setdefault("seeds", DEFAULT_SEEDS[cast(Sampling, sampled)])
+    if ":" in learner:
+        raise UserError(f"--learner {learner}: a study takes a learner with its default settings: name it alone")
     if learner:
-        datasets = [f"{name}@backbone={learner}" for name in expand(getattr(make_study(name, chosen), "dataset", ""))]
-        chosen |= {"dataset": ",".join(datasets)}
+        made = make_study(name, chosen)
+        for field in ("dataset", "knob"):  # the settings that are lists of datasets
+            if hasattr(made, field):
+                chosen[field] = ",".join(f"{dataset}@backbone={learner}" for dataset in expand(getattr(made, field)))
     _study(name, chosen, jobs, device)
     raise typer.Exit(_leaderboard("study", name))
 
@@ -405,7 +414,7 @@ def plan(
         return
     all_grids = _grids(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
     count = sum(len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds) for grid in all_grids)
-    say(f"looking for {_cells(count)} in the tracking store {opening.uri()}")
+    say(f"looking for {number_of(count, 'cell')} in the tracking store {opening.uri()}")
     cells = _planned(all_grids, settings, device)
     statuses: dict[str, str] = {}
     if opening.nothing_at():
@@ -446,7 +455,7 @@ def _show_costs(cells: Sequence[Planned], workers: int) -> None:
 
     errors = Console(stderr=True)
     splits = len({(cell.key.dataset, cell.key.canonical_seed) for cell in cells})
-    say(f"timing fits to few rows of {splits} dataset{'s' if splits > 1 else ''}")
+    say(f"timing fits to few rows of {number_of(splits, 'dataset')}")
     shown = track(costs(cells), "timing fits", splits, console=errors, transient=True, disable=not errors.is_terminal)
     rows = [*shown]
     table = _table("dataset", "split", *COSTS)
@@ -456,8 +465,8 @@ def _show_costs(cells: Sequence[Planned], workers: int) -> None:
     _, retrainings, hours, size = _added(rows)
     shared = sum(cost.seconds for cost in rows) / 3600 / workers
     console.print(
-        f"to train: {retrainings} retrainings, {hours} CPU hours, {shared:.2f} hours on {workers} workers, "
-        f"{size} MB in the store"
+        f"to train: {retrainings} retrainings, {hours} CPU hours, {shared:.2f} hours on "
+        f"{number_of(workers, 'worker')}, {size} MB in the store"
     )
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -111,7 +111,7 @@ def write_dataset(
 
 
 FEWEST = 10
-"""Numbers of a new version from which on their median is compared with that of the version before."""
+"""Numbers of a new version from which on their width is known, to compare their median with that before."""
 LISTED = [*Left.__annotations__]
 """Columns of the list of rows that are left out."""
 
@@ -236,26 +236,40 @@ def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> Non
 
 
 def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Changed:
-    def targets(spec: DatasetSpec) -> dict[str, Counter[Any]]:
+    def targets(spec: DatasetSpec, cut: bool = True) -> dict[str, Counter[Any]]:
         table = load_table(spec)
         table = table[table["used"]]
-        learned = pd.Series(labels(spec, table)).groupby(table["canonical" if spec.smiles else "id"].to_numpy())
-        return {str(key): Counter(of) for key, of in learned}
+        learned = pd.Series(
+            labels(spec, table) if cut else pd.to_numeric(table["target"]).astype(np.float32).to_numpy()
+        )
+        learned_of = learned.groupby(table["canonical" if spec.smiles else "id"].to_numpy())
+        return {str(key): Counter(of) for key, of in learned_of}
 
     before, after = targets(old), targets(new)
     both = before.keys() & after.keys()
     changed = sum(before[key] != after[key] for key in both)
-    known = [number for of in before.values() for number in of.elements()]
-    fresh = [number for key, of in after.items() if before.get(key) != of for number in of.elements()]
-    doubt = _doubt(known, fresh) if new.task == "regression" and len(fresh) >= FEWEST else ""
+    numbers = new.task == "regression" or new.cut
+    doubt = _doubt(targets(old, cut=False), targets(new, cut=False)) if numbers else ""
     return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, ignored, doubt)
 
 
-def _doubt(known: Sequence[float], fresh: Sequence[float]) -> str:
-    """Return what to say if the medians of two sets of numbers are further apart than five widths of one of them."""
+def _doubt(before: Mapping[str, Counter[Any]], after: Mapping[str, Counter[Any]]) -> str:
+    """Return what to say if new or changed numbers are far from those before: further than five widths of one of them.
+
+    Fewer than ``FEWEST`` have no width of their own: three or more are far if all are on one side of those before, one
+    or two only if they are five widths or a factor of ten away.
+    """
+    known = [number for of in before.values() for number in of.elements()]
+    fresh = [number for key, of in after.items() if before.get(key) != of for number in of.elements()]
+    if not fresh:
+        return ""
     (low, old, high), (least, new, most) = (np.percentile(numbers, [25, 50, 75]) for numbers in (known, fresh))
     width = min(high - low, most - least)
-    if width == 0 or abs(new - old) <= 5 * width:
+    far = 0 < 5 * width < abs(new - old)
+    if len(fresh) < FEWEST:
+        far = len(fresh) > 2 or abs(new - old) > 5 * (high - low) or 0 < 10 * max(fresh) < min(known)
+        far = far and (max(fresh) < min(known) or min(fresh) > max(known))
+    if not far:
         return ""
     return (
         f"the median of the new or changed numbers is {new:.3g}, and that of the version before {old:.3g}: are they in "

@@ -35,7 +35,7 @@ from benchmark.data.values import (
     relations,
     spelled,
 )
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 
 MISSING_WORDS = frozenset(
     re.split(
@@ -444,7 +444,7 @@ class _Target:
             return ""
         counts = Counter(parts[1].fillna("").str.replace("μ", "µ"))
         if len(counts) > 1:
-            listed = ", ".join(f"{unit or 'no unit'} ({n} rows)" for unit, n in counts.most_common())
+            listed = ", ".join(f"{unit or 'no unit'} ({number_of(n, 'row')})" for unit, n in counts.most_common())
             raise UserError(f"{self.where} mixes units: {listed}: convert all values to one unit")
         self.notes.append(f"numbers read without {parts[1].iloc[0]!r}")
         return str(parts[1].iloc[0])
@@ -480,7 +480,7 @@ class _Target:
         counts = Counter(texts)
         values = sorted(counts, key=float)
         few = 3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values)
-        listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values[:MOST_CLASSES])
+        listed = ", ".join(f"{value} ({number_of(counts[value], 'row')})" for value in values[:MOST_CLASSES])
         if given.classes:
             return self._chosen(texts, given.classes)
         if len(values) < 3:
@@ -529,7 +529,7 @@ class _Target:
         first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
         spellings = self.table[self.target][self.texts.index].nunique()
         if spellings > len(first) and len(first) <= MOST_CLASSES:
-            listed = ", ".join(f"{first[key]!r} ({n} rows)" for key, n in Counter(keys).most_common())
+            listed = ", ".join(f"{first[key]!r} ({number_of(n, 'row')})" for key, n in Counter(keys).most_common())
             self.notes.append(f"{spellings} spellings of {len(first)} classes, but for capitals and blanks: {listed}")
         texts = keys.map(first)
         values = sorted(set(texts))
@@ -659,7 +659,7 @@ def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) ->
         if name not in used and _is_unit(table[name], name):
             counts = Counter(text.strip().replace("μ", "µ") for text in table[name] if text.strip() not in MISSING)
             if 1 < len({unit.replace("µ", "u") for unit in counts}) <= MOST_CATEGORIES:
-                listed = ", ".join(f"{unit} ({n} rows)" for unit, n in counts.most_common(5))
+                listed = ", ".join(f"{unit} ({number_of(n, 'row')})" for unit, n in counts.most_common(5))
                 first = counts.most_common(1)[0][0]
                 lines.append(
                     f"{name!r} differs: {listed}: not comparable: convert them or keep one with "

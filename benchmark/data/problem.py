@@ -14,7 +14,7 @@ from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.data.values import folded
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.learners import find
 from benchmark.pipeline import Reading
 from benchmark.train.learner import NetworkLearner
@@ -129,8 +129,8 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
         return split
     if spec.train > len(split.train):
         raise UserError(
-            f"{spec.name}: the training pool of canonical seed {canonical_seed} has {len(split.train)} rows: "
-            f"train={spec.train} is too many"
+            f"{spec.name}: the training pool of canonical seed {canonical_seed} has "
+            f"{number_of(len(split.train), 'row')}: train={spec.train} is too many"
         )
     if spec.split.startswith("time:"):
         return replace(split, train=split.train[: spec.train])
@@ -146,7 +146,9 @@ def known_rows(spec: DatasetSpec, rows: Rows, split: Split, canonical_seed: int)
         return None
     before = len(split.train) - spec.new
     if before < 2:
-        raise UserError(f"{spec.name}: the training pool has {len(split.train)} rows: new={spec.new} is too many")
+        raise UserError(
+            f"{spec.name}: the training pool has {number_of(len(split.train), 'row')}: new={spec.new} is too many"
+        )
     earlier = split_rows(spec.model_copy(update={"train": before}), rows, canonical_seed)
     return np.flatnonzero(np.isin(split.train, earlier.train))
 

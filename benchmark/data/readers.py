@@ -23,7 +23,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data import parquet
 from benchmark.data.spec import DatasetSpec
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 
 LINE = "(line)"
 """Column with a row's line in a text file, or record in another, counted from 1."""
@@ -72,6 +72,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
+            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml))", text, re.IGNORECASE):
+                raise ValueError(f"it begins with {odd[1]}, as JSON or a web page does: save the table as CSV")
             if _is_sdf(text):
                 (header, cells, lines, native), twice = _sdf(text)
             else:
@@ -127,8 +129,8 @@ def _decoded(content: bytes, name: str, notes: list[str]) -> str:
 def _check_size(rows: int, columns: int) -> None:
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise ValueError(
-            f"it is too large: {rows:,} rows or more, {columns:,} columns; at most {MOST_ROWS:,} rows and "
-            f"{MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
+            f"it is too large: {number_of(rows, 'row')} or more, {number_of(columns, 'column')}; at most {MOST_ROWS:,} "
+            f"rows and {MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
         )
 
 

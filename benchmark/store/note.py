@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmark.errors import number_of
 from benchmark.measure.catalogue import ACCURACY, AUROC, BALANCED_ACCURACY, CATALOGUE, MAE, ORDER, QUALITY, R2, churn
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, described
@@ -139,7 +140,8 @@ def _note(cell: Cell, measured: Measured, metrics: Mapping[str, float]) -> str:
         "\n".join(f"| {row} |" for row in rows),
         f"Δ: difference from ERM on the same samples. {described('runs', cell.key.sampling)} All measures are in "
         "`measures.csv`, and the examples that differ between retrainings in `flips.parquet`.",
-        f"Canonical seed {cell.key.canonical_seed}, {len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}). "
+        f"Canonical seed {cell.key.canonical_seed}, {number_of(len(cell.key.seeds), 'retraining')} "
+        f"({cell.facts.spelled_rows}). "
         + SAMPLED[cell.key.sampling]
         + (f" One retraining took {cell.fit_seconds:.3g} CPU seconds." if np.isfinite(cell.fit_seconds) else ""),
     ]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from benchmark.data.spec import expand, load_spec
+from benchmark.errors import number_of
 from benchmark.store.cell import Cell
 from benchmark.study.context import Cells, Context, GridStudy, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
@@ -59,6 +60,6 @@ class Access(GridStudy):
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
         titles = [paper[datasets[0], method][0].title for method in methods]
         names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles])
-        caption = f"Mean over {len(once)} dataset{'s' if len(once) > 1 else ''}; {where}."
+        caption = f"Mean over {number_of(len(once), 'dataset')}; {where}."
         chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series, False)
         return Report(answer, [Sheet("access", "Gains at equal information", f"{where}.", header, rows)], [chart])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.measure.intervals import jackknife
 from benchmark.store.cell import Cell
 from benchmark.study.context import Cells, Context, GridStudy, study
@@ -56,7 +56,8 @@ class Frontier(GridStudy):
         n = len(set(families.values()))
         if n < 2:
             raise UserError(
-                f"dataset={self.dataset}: {n} families of {self.task}s; an interval over families takes two or more"
+                f"dataset={self.dataset}: {number_of(n, 'family', 'families')} of {self.task}s; "
+                "an interval over families takes two or more"
             )
         methods = list(dict.fromkeys(["erm", *(self.methods or METHODS[self.task]).split()]))
         cells = self.cells(context, methods, datasets, self.sampling)

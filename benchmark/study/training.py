@@ -8,7 +8,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from benchmark.data.problem import load_problem
-from benchmark.errors import UserError, located
+from benchmark.errors import UserError, located, number_of
 from benchmark.pipeline import Pipeline
 from benchmark.run import driver
 from benchmark.run.revisions import code_of
@@ -61,7 +61,7 @@ class TrainingContext(Context):
         if outcome.failed:
             first = outcome.failed[0]
             raise UserError(
-                f"{len(outcome.failed)} cells of the study failed; the first was {first.planned.title} on "
+                f"{number_of(len(outcome.failed), 'cell')} of the study failed; the first was {first.planned.title} on "
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
         return self.store.cells({cell.key.digest for cell in planned})

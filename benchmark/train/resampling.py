@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from benchmark.types import SAMPLINGS, Problem, Sample, Sampling
 
 Stream = Literal[
@@ -126,7 +126,7 @@ def shards(sample: Sample, rows: np.ndarray) -> np.ndarray:
         min(parts, key=len).extend([molecules[i]] * repeats[i])
     if min(map(len, parts)) < size:
         raise UserError(
-            f"the {len(rows)} training rows of train seed {sample.seed} cannot be divided into two shards of {size} "
-            "rows without a common molecule: use a larger dataset"
+            f"the {len(rows)} training rows of train seed {sample.seed} cannot be divided into two shards of "
+            f"{number_of(size, 'row')} without a common molecule: use a larger dataset"
         )
     return np.array([part[:size] for part in parts], dtype=np.int64)

@@ -6,6 +6,7 @@ from typing import TypeVar, get_args
 
 import numpy as np
 
+from benchmark.errors import number_of
 from benchmark.measure.intervals import Estimate
 from leaderboard.paper.compare import RULE, Comparison, Verdict
 from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
@@ -179,7 +180,7 @@ def _missing(left: Sequence[Comparison]) -> list[str]:
     for table, some in _grouped(left, lambda c: c.published.table):
         reasons = [f"{why} ({n})" for why, n in Counter(c.why for c in some).items()]
         more = f"; and {len(reasons) - 4} more reasons" if len(reasons) > 4 else ""
-        lines.append(f"- {table}: {len(some)} value{'s' * (len(some) > 1)}. {'; '.join(reasons[:4])}{more}.")
+        lines.append(f"- {table}: {number_of(len(some), 'value')}. {'; '.join(reasons[:4])}{more}.")
     return lines
 
 

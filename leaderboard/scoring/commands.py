@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +111,7 @@ def score(
     _say_reading(given, f"the experiment {experiment!r}" if experiment else "")
     runs, left_out = sources.read(given, options, tracking_uri, experiment, table, query)
     if left_out:
-        typer.echo(f"left out: {left_out} finished runs without {table or 'a table'}", err=True)
+        typer.echo(f"left out: {number_of(left_out, 'finished run')} without {table or 'a table'}", err=True)
     result = score(runs, kind=interval_kind(ci), tolerance=tolerance)
     printed = json is None or str(json) != "-"
     if printed:
@@ -146,7 +146,7 @@ def _say_review(score: Score, table: pd.DataFrame, share: float, results: Result
     typer.echo(f"{n} of {len(table)} examples to review ({n / len(table):.0%}): {out}")
     flips = int((churn > 0).sum())
     regression = score.runs.task == "regression"
-    what = "total difference" if regression else f"{flips} flips"
+    what = "total difference" if regression else number_of(flips, "flip")
     if flips:
         captured = churn[:n].sum() / churn.sum()
         typer.echo(
@@ -196,7 +196,7 @@ def gate(
     baseline: Annotated[str, typer.Argument(help=f"{TABLE} {MODEL}")],
     candidate: Annotated[str, typer.Argument(help="Its replacement: predictions for the same examples, or a model.")],
     max_flips: Annotated[str, typer.Option(help="Limit to the share of flips, e.g. 5%.")],
-    max_bad_flips: Annotated[str, _option("Limit to flips from right to wrong.")] = "",
+    max_bad_flips: Annotated[str | None, _option("Limit to flips from right to wrong.")] = None,
     by_estimate: Annotated[bool, _option("Pass though an interval contains a limit.", "--by-estimate")] = False,
     data: Annotated[Path | None, _option("Rows that models predict for: Parquet or CSV.")] = None,
     target: Annotated[str, _option("Column of --data with the truth (y_true).")] = "",
@@ -216,7 +216,7 @@ def gate(
     It passes if the intervals of the shares lie within the limits.
     """
     limit = _share(max_flips, "--max-flips")
-    bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
+    bad = None if max_bad_flips is None else _share(max_bad_flips, "--max-bad-flips")
     typer.echo(f"comparing {baseline} with {candidate}", err=True)
     from leaderboard.scoring import models, readers, sources, verdicts
     from leaderboard.scoring.gate import gate
@@ -227,6 +227,8 @@ def gate(
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
         raise UserError(f"{found}: give --data, the rows to predict for, if and only if one of the two is a model")
+    if data is None and (target or env_manager != "local"):
+        raise UserError("--target and --env-manager have no effect without a model and its --data: leave them out")
     rows = models.data_of(data, target) if data else None
     tables = []
     for source in given:
@@ -234,7 +236,7 @@ def gate(
             _say_reading([source])
             tables.append(sources.tables([source], tracking_uri)[0][0][1])
             continue
-        typer.echo(f"{source}: predicting for {rows.n} rows with {models.where(env_manager)}", err=True)
+        typer.echo(f"{source}: predicting for {number_of(rows.n, 'row')} with {models.where(env_manager)}", err=True)
         predicted, differing = models.predict(source, rows, env_manager, tracking_uri)
         tables.append(predicted)
         if differing:
@@ -242,8 +244,7 @@ def gate(
             typer.echo("  to predict with those versions, add --env-manager virtualenv or uv", err=True)
     read = readers.read(tables, options)
     result = gate(read[0], read[1], limit, bad, by_estimate, tolerance)
-    if form == "text":
-        _echo_columns(read)
+    _echo_columns(read, err=form != "text")
     typer.echo(verdicts.FORMATS[form](result, f"{baseline} → {candidate}"), nl=False)
     raise typer.Exit(0 if result.passed else 1)
 
@@ -283,8 +284,9 @@ def update(
             save(path, text.encode())
         elif path:
             typer.echo(text, nl=False)
-    if "-" not in (str(json), str(markdown)):
-        _echo_columns(read)
+    printed = "-" in (str(json), str(markdown))
+    _echo_columns(read, err=printed)
+    if not printed:
         reports.terminal([updates.table(result), updates.first(result)], updates.sentences(result))
 
 
@@ -317,9 +319,9 @@ def _share(text: str, option: str) -> float:
     return value
 
 
-def _echo_columns(tables: Sequence[Runs]) -> None:
+def _echo_columns(tables: Sequence[Runs], err: bool) -> None:
     for runs in tables:
-        typer.echo(f"{runs.source}: read as {runs.kind}; {runs.columns}")
+        typer.echo(f"{runs.source}: read as {runs.kind}; {runs.columns}", err=err)
 
 
 def _say_reading(sources: Sequence[str], said: str = "") -> None:
@@ -331,7 +333,8 @@ def _say_reading(sources: Sequence[str], said: str = "") -> None:
 
 
 def _check_files(sources: Sequence[str], options: Options, **outputs: Path | None) -> None:
-    """Raise UserError for a source that is given twice, and for a file to write that is read, or written twice."""
+    """Raise UserError for a source that is given twice, and for a file to write that is read, written twice or in no
+    folder."""
     read = [_file(Path(source)) for source in sources]
     if i := next((i for i, file in enumerate(read) if file in read[:i]), 0):
         both = dict.fromkeys([sources[read.index(read[i])], sources[i]])
@@ -341,6 +344,8 @@ def _check_files(sources: Sequence[str], options: Options, **outputs: Path | Non
     for name, path in outputs.items():
         if path is None or (path.exists() and not path.is_file()):
             continue  # such as /dev/null
+        if not path.parent.is_dir():
+            raise UserError(f"--{name} {path}: there is no folder {path.parent}: create it, or choose another")
         if (file := _file(path)) in taken:
             raise UserError(f"--{name} {path}: {taken[file]}: expected a file of its own to write to")
         taken[file] = f"--{name} writes it"

@@ -52,6 +52,8 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     """
     if options.kind and options.kind not in get_args(PredictionKind):
         raise UserError(f"unknown kind of prediction {options.kind!r}: choose {', '.join(get_args(PredictionKind))}")
+    if twice := next((name for name in options.classes if options.classes.count(name) > 1), ""):
+        raise UserError(f"--classes {','.join(options.classes)}: names {twice!r} twice: expected each class once")
     outside = files.read(options.truth) if options.truth else None
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
@@ -84,6 +86,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
+    mixed = _units(parts, result) if result[0].kind == "values" else mixed
     return [
         replace(
             runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, kept])]) + "."
@@ -615,6 +618,28 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
         return ""
     part, name = names[int(np.argmax(whole))]
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
+
+
+def _units(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if a run's values are related to the first one's, but spread or lie as if in another unit."""
+    every: list[tuple[str, np.ndarray]] = []
+    for part, runs in zip(parts, result, strict=True):
+        several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
+        names = several if len(several) > 1 else part.role.predicted
+        every += [(f"{name} in {part.table.name}", own) for name, own in zip(names, runs.values, strict=True)]
+    (first, one), most = every[0], 2 if len(result[0].ids) >= 10 else 10  # of few values, spreads differ by chance
+    for name, other in every[1:]:
+        low, high = sorted((one.std(), other.std()))
+        if not low or np.corrcoef(one, other)[0, 1] < 0.5:
+            continue
+        if high > most * low:
+            wide, narrow = (name, first) if other.std() == high else (first, name)
+            return (
+                f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"
+            )
+        if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
+            return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
+    return ""
 
 
 def _check_signs(parts: Sequence[Part]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from benchmark import __version__
+from benchmark.errors import number_of
 from benchmark.measure.catalogue import find, tolerance_of
 from benchmark.measure.intervals import INTERVAL_KINDS, Estimate
 from leaderboard.scoring.review import fragile
@@ -42,7 +43,8 @@ def facts(score: Score) -> Table:
         for key, estimate in score.estimates.items()
         if (measure := find(key, score.runs.task)) is not None
     ]
-    caption = f"{len(score.runs.names)} runs, {len(score.runs.ids)} examples, read as {score.runs.kind}."
+    runs, examples = number_of(len(score.runs.names), "run"), number_of(len(score.runs.ids), "example")
+    caption = f"{runs}, {examples}, read as {score.runs.kind}."
     return Table("score", "Score", caption, ("Measure", "Estimate"), tuple(rows), kind=score.kind)
 
 

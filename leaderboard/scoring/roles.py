@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
 
@@ -134,11 +134,12 @@ def role_of(name: str) -> str:
 
 
 def stem(name: str) -> tuple[str, ...]:
-    """Return the words of a name that say what is predicted, such as those of a task."""
+    """Return the words of a name that say what is predicted, such as those of a task, or a time as in ``pred_24h``."""
     kept, last = [], ""
     verbs = VERBS | {"p"} if role_of(name) == "probability" else VERBS
-    for word in words(name):
-        if not (word in verbs or (word.isdigit() and (last in verbs or not last))):
+    for word, unit in re.findall(r"([a-z]+|\d+(?=([a-z]*)))", name.lower()):
+        counts = word.isdigit() and (last in verbs or not last) and (not unit or unit in verbs)
+        if not (word in verbs or counts):
             kept.append(word)
         last = word
     return tuple(kept)
@@ -213,8 +214,9 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
         t, ids = np.arange(table.n), np.arange(1, table.n + 1)
     if len(runs) * len(ids) > 2 * table.n:  # before memory is taken for all
         raise UserError(
-            f"{table.name}: {table.n:,} rows, but {len(runs):,} runs in the column {run!r} and {len(ids):,} examples: "
-            "expected a row for each run and example, because every run must have the same examples"
+            f"{table.name}: {number_of(table.n, 'row')}, but {number_of(len(runs), 'run')} in the column {run!r} and "
+            f"{number_of(len(ids), 'example')}: expected a row for each run and example, because every run must "
+            "have the same examples"
         )
     place, first = np.unique(r * len(ids) + t, return_index=True)
     if len(place) < table.n:

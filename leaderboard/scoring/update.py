@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmark.errors import number_of
 from benchmark.measure.intervals import Estimate, jackknife, over_both, over_examples
 from leaderboard.scoring import reports
 from leaderboard.scoring.gate import Flipped, flipped, share_of
@@ -122,8 +123,7 @@ def table(report: Update) -> Table:
         value = Value.of(estimate, 1 if number else 100, 3 if number else 1, signed=name in SIGNED)
         rows.append((titles[name] + unit, value))
     moved = f" A value flips if it moves by more than {report.tolerance:.3g}." if report.regression else ""
-    runs = "1 run" if report.runs == 1 else f"{report.runs} runs"
-    caption = f"{len(report.examples)} examples, {runs}.{moved} {report.interval}"
+    caption = f"{number_of(len(report.examples), 'example')}, {number_of(report.runs, 'run')}.{moved} {report.interval}"
     return Table("update", "Update", caption, ("Measure", "Estimate"), tuple(rows), kind="both")
 
 

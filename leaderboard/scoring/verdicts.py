@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from xml.etree import ElementTree as xml
 
+from benchmark.errors import number_of
 from leaderboard.scoring.gate import Gate
 from leaderboard.scoring.reports import dump, ends
 from leaderboard.tables.table import Table, Value
@@ -25,7 +26,7 @@ def _text(gate: Gate, source: str) -> str:
 
 def _about(gate: Gate) -> str:
     moved = "" if gate.tolerance is None else f"a value flips if it moves by more than {gate.tolerance:.3g}; "
-    return f"{gate.n} examples; {moved}{gate.interval}"
+    return f"{number_of(gate.n, 'example')}; {moved}{gate.interval}"
 
 
 def _markdown(gate: Gate, source: str) -> str:

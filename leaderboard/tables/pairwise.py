@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, example_churn, scorecard
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
@@ -136,7 +136,9 @@ def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
         "wide-regression": every.get(("regression", "wide"), ()),
     }
     chosen: dict[str, Dataset] = {}  # each is evidence once
-    for name in filter(None, map(str.strip, on.split(","))):
+    if not (names := [name for name in map(str.strip, on.split(",")) if name]):
+        raise UserError(f"--on {on!r}: expected sets or datasets, as in headline")
+    for name in names:
         if name not in known:
             raise did_you_mean("dataset", name, list(known))
         chosen |= {dataset.name: dataset for dataset in known[name]}
@@ -195,7 +197,7 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
         rows.append((dataset.title, *values, *(Value.of(n, digits=0) for n in alone)))
     means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
     n = len(main.families)
-    last = f"Mean over {n} {'family' if n == 1 else 'families'}"
+    last = f"Mean over {number_of(n, 'family', 'families')}"
     rows.append((last, *means, *[Value(MISSING)] * (2 * classes)))
     counts = ("Flip under it alone", "Flip under the other alone") if classes else ()
     header = ("Dataset", *(column.title for column in columns), *counts)
@@ -224,7 +226,7 @@ def answer(pair: Pairwise) -> str:
     if not np.isnan(other.p):
         interval = column.show(other).text.partition(" ")[2]
         elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
-    families = "1 family" if n == 1 else f"{n} families"
+    families = number_of(n, "family", "families")
     p = "" if np.isnan(pair.mean.p) else f", {_p(pair.mean.p)}"
     return (
         f"On these datasets, {verdict} than {pair.second} in {name}: {column.title} {column.show(pair.mean).text} on "

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError, did_you_mean, number_of
 from benchmark.measure.catalogue import ORDER, churn
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, difference
@@ -144,7 +144,7 @@ def _row(dataset: Dataset, delta: float, splits: Pilot) -> tuple[str | Value, ..
     difference_found = estimate(measure, splits)
     pilot = p.components([difference(measure.of_runs(a), measure.of_runs(b)) for a, b in splits])
     runs = "halvings" if dataset.sampling == "halves" else "runs"
-    source = f"{pilot.runs} {runs}, {pilot.splits} split{'s' if pilot.splits > 1 else ''}"
+    source = f"{pilot.runs} {runs}, {number_of(pilot.splits, 'split')}"
     shown = Value.of(difference_found, scale, digits, signed=True)
     if math.isnan(difference_found.low):
         return (dataset.title, shown, Value(MISSING), Value(MISSING), source)

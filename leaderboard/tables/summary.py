@@ -8,6 +8,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from benchmark.errors import number_of
 from benchmark.measure.catalogue import AUROC, KEPT, ORDER
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.intervals import Estimate, IntervalKind
@@ -50,7 +51,8 @@ GROUP_TITLES = {
 }
 """Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
 main table; "wide" has every dataset of the suite, but of classifications only those that ERM ranks with an AUROC of
-``LEARNABLE``; "all" excludes variants and datasets of the user's own, which are never averaged with others."""
+``LEARNABLE``; "all", where it has more than "wide", excludes variants and datasets of the user's own, which are never
+averaged with others."""
 LEARNABLE = 0.65
 """Smallest AUROC of ERM on the ID test at which a classification counts on the first page: a model that ranks hardly
 better than chance says nothing about methods. The paper asks for accuracy 5 pp above the majority class, which leaves
@@ -177,7 +179,8 @@ class Summary:
     def over(self) -> str:
         """Number of datasets averaged over, as ``7 datasets, 6 families``."""
         n, families = len(self.datasets), len({dataset.family for dataset in self.datasets})
-        return f"{n} datasets, {families} families" if self.together else f"{n} datasets"
+        counts = [number_of(n, "dataset"), *[number_of(families, "family", "families")] * bool(self.together)]
+        return ", ".join(counts)
 
     @property
     def key(self) -> str:
@@ -233,7 +236,7 @@ class Summary:
         """What a range of places means, in words; "" without one."""
         if self.between is None:
             return ""
-        pairs = f"{len(self.between.pairs)} pair{'s' * (len(self.between.pairs) > 1)} of methods"
+        pairs = f"{number_of(len(self.between.pairs), 'pair')} of methods"
         return (
             f"A place is a range where methods cannot be told apart {self.between.where}: all places lie in these "
             f"ranges with 95 % confidence ({self.between.paired}, Holm's correction for {pairs})."

@@ -41,5 +41,22 @@ def test_methods_that_choose_their_settings_are_left_out_where_nothing_can_be_de
     assert chosen(many) == [*options.OWN_METHODS, *options.OWN_TUNED]
     assert train._undecided(many, load_problem(many), "halves", 20) == ""
     assert train._undecided(many, load_problem(many), "halves", 4).endswith(
-        "there are 4 retrainings, and a decision needs 10: --seeds 10"
+        "a decision needs 10 retrainings, and has 4: --seeds 10"
     )
+
+
+@pytest.mark.parametrize("words", [["--sampling", "halves"], ["--set", "sampling=halves"]])
+def test_a_study_has_the_seeds_of_its_sampling_however_that_is_given(monkeypatch, words) -> None:
+    given: list[dict[str, str]] = []
+    monkeypatch.setattr(train, "_study", lambda name, settings, jobs, device: given.append(settings))
+    monkeypatch.setattr(train, "_leaderboard", lambda *words: 0)
+    assert call("study", "lambda-rule", *words) == 0
+    assert given == [{"sampling": "halves", "seeds": "20"}]
+
+
+def test_the_learner_of_a_study_is_that_of_all_of_its_datasets(monkeypatch) -> None:
+    given: list[dict[str, str]] = []
+    monkeypatch.setattr(train, "_study", lambda name, settings, jobs, device: given.append(settings))
+    monkeypatch.setattr(train, "_leaderboard", lambda *words: 0)
+    assert call("study", "overlap", "--dataset", "bace,dili", "--learner", "gin") == 0
+    assert given == [{"dataset": "bace@backbone=gin,dili@backbone=gin", "knob": "bace@backbone=gin"}]

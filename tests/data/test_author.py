@@ -287,6 +287,28 @@ def test_numbers_of_a_new_version_in_another_unit_are_pointed_at(tmp_path, regis
     assert doubt.endswith("are they in the same unit?") == doubted
 
 
+@pytest.mark.parametrize("given", [{}, {"positive": ">= 6"}], ids=["numbers", "a cut"])
+@pytest.mark.parametrize(
+    ("fresh", "doubted"),
+    [
+        ([7000.0], True),
+        ([0.007], True),
+        ([9.5], False),
+        ([8.0, 7.0, 0.007], False),
+        ([0.005, 0.007, 0.008], True),
+    ],
+)
+def test_a_few_numbers_in_another_unit_are_pointed_at_on_either_side_of_a_cut(
+    tmp_path, registry, fresh, doubted, given
+):
+    rows = table([5.0, 6.25, 7.5, 9.0])
+    rows.head(30).to_csv(tmp_path / "assay.csv", index=False)
+    write_dataset(tmp_path / "assay.csv", "", None, describe_file(tmp_path / "assay.csv", target="y", **given))
+    rows.loc[30 : 29 + len(fresh), "y"] = fresh
+    rows.head(30 + len(fresh)).to_csv(tmp_path / "assay.csv", index=False)
+    assert next_version(tmp_path / "assay.csv", "")[2].doubt.endswith("are they in the same unit?") == doubted
+
+
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):
     file = csv(tmp_path, ["0", "1"])
     with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):

@@ -113,9 +113,9 @@ def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
 @pytest.mark.parametrize(
     ("content", "size"),
     [
-        (b"a\n" + b"1\n" * 11, "11 rows or more, 1 columns"),
+        (b"a\n" + b"1\n" * 11, "11 rows or more, 1 column"),
         (b"a,b,c\n" + b"\n\n1\n" * 7, "7 rows or more, 3 columns"),
-        (b"a," * 21 + b"\n" + b"1," * 21, "1 rows or more, 22 columns"),
+        (b"a," * 21 + b"\n" + b"1," * 21, "1 row or more, 22 columns"),
     ],
 )
 def test_a_table_with_too_many_rows_or_cells_is_refused(content, size, monkeypatch):
@@ -172,6 +172,14 @@ def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
 
 def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
     assert read(BOM + BOM + b"a,b\n1,2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
+
+
+@pytest.mark.parametrize("content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>"])
+def test_json_and_a_web_page_are_named(content):
+    with pytest.raises(
+        UserError, match=r"table.csv: cannot be read as a table: it begins with .*, as JSON or a web page"
+    ):
+        read(content, "table.csv")
 
 
 def test_utf_32_without_a_mark_is_named():

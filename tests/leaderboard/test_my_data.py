@@ -81,7 +81,7 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(results, t
             6,
             "the ID test has 4 rows of '1', and a decision needs 10; a table of about 2,500 such rows would do",
         ),
-        (200, 100, 3, "there are 3 retrainings, and a decision needs 5: --seeds 5"),
+        (200, 100, 3, "a decision needs 5 retrainings, and has 3: --seeds 5"),
     ],
 )
 def test_with_too_little_nothing_is_recommended_and_what_it_takes_is_said(make_cell, rows, positive, runs, told):

@@ -140,7 +140,7 @@ def test_texts_that_are_no_category_of_the_dataset_are_named(tmp_path: Path) -> 
     new.write_text("SMILES,salt\n" + "".join(f"CCO,{salt}\n" for salt in ("HCl", " hcl", "none", "n/a", "", "HCl")))
     spec = predict.load_spec("brain").model_copy(update={"one_hot": (("salt", "HCl", "free"),)})
     (said,) = predict.inputs(spec, new).attrs["notes"]
-    assert said.startswith("column 'salt': 2 rows have texts that are no category of brain, 'hcl', 'none': they are")
+    assert said.startswith("column 'salt': 2 rows with texts that are no category of brain, 'hcl', 'none': they are")
 
 
 @pytest.mark.parametrize(("task", "said"), [("regression", ["of 'logbb'"]), ("classification", [])])
@@ -188,6 +188,7 @@ def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains
     ("words", "message"),
     [
         (("--dataset", "brain", "--out", "brain.csv"), "brain.csv exists: choose another file"),
+        (("--dataset", "brain", "--out", "none/p.csv"), "--out none/p.csv: there is no folder none"),
         (("--dataset", "brain", "--method", "forest"), "expected one of those that are recorded on brain: erm, svm"),
         (("--dataset", "bace"), "has no results on bace: run churn run --dataset bace first"),
     ],

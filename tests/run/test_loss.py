@@ -366,7 +366,7 @@ def test_a_store_that_cannot_be_written_to_is_named_and_costs_no_prediction(here
     assert status == 1
     assert reason[full] in output
     assert "free space on its disk" in output
-    assert "1 finished cells are safe in" in output
+    assert ": 1 finished cell, which the next run records" in output
     assert "Traceback" not in output
     assert list(tracking.Store().cells()) == []
 

@@ -47,5 +47,5 @@ def test_datasets_of_a_family_count_as_one_and_the_front_is_said_in_order_of_chu
 
 
 def test_families_are_needed_for_an_interval_over_families(told) -> None:
-    with pytest.raises(UserError, match=r"dataset=bace: 1 families of classifications; .* takes two or more"):
+    with pytest.raises(UserError, match=r"dataset=bace: 1 family of classifications; .* takes two or more"):
         Frontier(dataset="bace").report(told(lambda *_: (20, 8)))

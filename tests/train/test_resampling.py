@@ -136,7 +136,7 @@ def test_shards_depend_on_their_seed_alone_and_break_ties_at_random():
 
 def test_a_bootstrap_that_cannot_be_divided_is_an_error():
     sample = sample_of(synthetic("classification", n=2), 1)
-    message = "the 2 training rows of train seed 1 cannot be divided into two shards of 1 rows without a common"
+    message = "the 2 training rows of train seed 1 cannot be divided into two shards of 1 row without a common"
     with pytest.raises(UserError, match=message):
         shards(sample, sample.rows)
 

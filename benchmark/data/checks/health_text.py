@@ -8,6 +8,7 @@ from benchmark.data.checks.expected_churn import Expected, Properties, expectati
 from benchmark.data.checks.health import NEAR, REASONS, Health, Part, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
+from benchmark.errors import number_of
 
 PARTS = {"train": "training pool", "id": "test set id", "ood": "test set ood"}
 """Parts of a split in words."""
@@ -39,15 +40,17 @@ def _doubts(health: Health) -> list[str]:
             continue
         few = None if part.positive is None else round(min(part.positive, 1 - part.positive) * part.rows)
         if part.rows < FEW:
-            lines.append(f"test set {name} has {part.rows} rows: too few to measure churn, which needs about {FEW}")
+            lines.append(
+                f"test set {name} has {number_of(part.rows, 'row')}: too few to measure churn, which needs about {FEW}"
+            )
         if part.positive in (0.0, 1.0):
             lines.append(
-                f"test set {name} has only {_class(health, int(part.positive))} in its {part.rows} rows: its accuracy "
-                "is meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
+                f"test set {name} has only {_class(health, int(part.positive))} in its {number_of(part.rows, 'row')}: "
+                "its accuracy is meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
             )
         elif few is not None and few < FEW_OF_CLASS and part.rows >= FEW:
             rarer = _class(health, int(part.positive is not None and part.positive < 0.5))
-            lines.append(f"test set {name} has {few} rows of {rarer}: too few to tell methods apart")
+            lines.append(f"test set {name} has {number_of(few, 'row')} of {rarer}: too few to tell methods apart")
     return lines
 
 
@@ -150,7 +153,7 @@ def of_table(health: Health, short: bool = False) -> list[str]:
     lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     lines += [f"  {line}" for line in _alike(h)]
     for name, part in h.parts.items():
-        line = f"  {PARTS[name]:23}{part.rows:,} rows, {_balance(h, part)}"
+        line = f"  {PARTS[name]:23}{number_of(part.rows, 'row')}, {_balance(h, part)}"
         if part.in_train is not None:
             line += f"; in the training pool: {part.in_train} identical"
         if part.near_train is not None:
@@ -160,7 +163,7 @@ def of_table(health: Health, short: bool = False) -> list[str]:
         lines.append(line)
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
-        lines.append(f"  {outside:,} rows are in neither the training pool nor a test set")
+        lines.append(f"  in neither the training pool nor a test set: {number_of(outside, 'row')}")
     return lines + [f"  {doubt}" for doubt in _doubts(h)]
 
 
@@ -189,7 +192,7 @@ def _shared(health: Health) -> str:
     ]
     if not shown:
         return "shares few molecules with the other datasets on this machine"
-    more = f" and {len(shown) - 5} more datasets" if len(shown) > 5 else ""
+    more = f" and {number_of(len(shown) - 5, 'more dataset')}" if len(shown) > 5 else ""
     return f"shares molecules with {'; '.join(shown[:5])}{more}"
 
 

@@ -247,8 +247,8 @@ def test_a_run_warns_in_a_few_lines(dataset, tmp_path):
         "  no target: 2 (line 10, 11)",
         "  duplicates with conflicting targets: 1 (line 2+3)",
         "  test set id has 3 rows: too few to measure churn, which needs about 30",
-        "  test set ood has 1 rows: too few to measure churn, which needs about 30",
-        "  test set ood has only y = 0 in its 1 rows: its accuracy is meaningless; try --split random:0.8 with "
+        "  test set ood has 1 row: too few to measure churn, which needs about 30",
+        "  test set ood has only y = 0 in its 1 row: its accuracy is meaningless; try --split random:0.8 with "
         "new-dataset, or another canonical seed",
         "  2 molecules cannot be told apart by these features (morgan:2048:2), 2 of them beside one with another "
         "target; --features atom_pairs.4096 of run tells 100% of them apart",

@@ -116,12 +116,23 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     result = run("gate", old, str(tmp_path / "new.csv"), "--max-flips", "5%")
     assert isinstance(result.exception, UserError), "which exits with 2"
     assert "'m0' is in" in str(result.exception)
-    for text in ("much", "5%%", "1_0%", "-0"):
-        result = run("gate", old, "new.csv", "--max-flips", text)
-        assert f"--max-flips {text!r}: expected a share" in str(result.exception)
+    for text in ("much", "5%%", "1_0%", "-0", ""):
+        for option in ("--max-flips", "--max-bad-flips"):
+            result = run("gate", old, "new.csv", "--max-flips", "5%", option, text)
+            assert f"{option} {text!r}: expected a share" in str(result.exception)
     for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):
         result = run("gate", old, "new.csv", "--max-flips", "5%", option, value)
         assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
+
+
+def test_gate_says_how_it_read_each_table_beside_a_report_for_machines_and_refuses_options_of_models(tmp_path):
+    old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
+    result = run("gate", old, new, "--max-flips", "100%", "--format", "json")
+    assert f"{new}: read as probabilities; predictions: p0, p1; truth: y_true." in result.stderr
+    assert json.loads(result.stdout)["passed"]
+    for words in (["--target", "y"], ["--env-manager", "uv"]):
+        result = run("gate", old, new, "--max-flips", "100%", *words)
+        assert "have no effect without a model and its --data" in str(result.exception)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +143,7 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
         (["score", "--review", "link.csv"], "--review link.csv: it is read"),
         (["score", "--json", "truth.csv", "--truth", "truth.csv"], "--json truth.csv: it is read"),
         (["score", "--html", "x", "--json", "x"], "--json x: --html writes it"),
+        (["score", "--csv", "none/x.csv"], "--csv none/x.csv: there is no folder none"),
         (["update", "--csv", "old.csv"], "--csv old.csv: it is read"),
         (["update", "--json", "-", "--markdown", "-"], "--markdown -: --json writes it"),
     ],

@@ -322,6 +322,8 @@ def test_truth_that_one_table_writes_otherwise_is_not_taken_for_predictions(tmp_
         ({"hERG_pred": CLASS[0]}, {"Ames_pred": CLASS[1]}, "differ: 'hERG_pred' in .*a.csv, 'Ames_pred' in .*b.csv"),
         ({"rf_pred": CLASS[0]}, {"xgb_pred": CLASS[1]}, "differ: 'rf_pred' in .*a.csv, 'xgb_pred' in .*b.csv"),
         ({"y_pred": CLASS[0]}, {"active_pred": CLASS[1]}, "differ: 'y_pred' in .*a.csv, 'active_pred' in .*b.csv"),
+        ({"pred_0h": CLASS[0]}, {"pred_24h": CLASS[1]}, "differ: 'pred_0h' in .*a.csv, 'pred_24h' in .*b.csv"),
+        ({"pred_42": CLASS[0]}, {"pred_43": CLASS[1]}, r"^predictions: pred_42\.$"),
         ({"y_pred": CLASS[0]}, {"prediction": CLASS[1]}, r"^predictions: y_pred\.$"),
     ],
 )
@@ -332,6 +334,26 @@ def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(
             found(frames, tmp_path)
         return
     assert re.search(expected, found(frames, tmp_path)[0].columns)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (lambda v: v, ""),
+        (lambda v: 1000 * v, "b.csv spreads [0-9,]+ times as far"),
+        (lambda v: v - 273.15, "b.csv is -27"),
+    ],
+)
+@pytest.mark.parametrize("layout", ["tables", "wide", "long"])
+def test_runs_that_seem_to_have_two_units_are_pointed_at(form, said, layout, tmp_path: Path) -> None:
+    values = [VALUES[0], form(VALUES[1])]
+    frames = [two(y_true=IC50, y_pred=one)[0] for one in values]
+    if layout == "wide":
+        frames = [two(y_true=IC50, run1=values[0], run2=values[1])[0]]
+    elif layout == "long":
+        frames = [pd.concat([frame.assign(run=r) for r, frame in enumerate(frames)])]
+    columns = found(frames, tmp_path)[0].columns.replace("a.csv", "b.csv")
+    assert re.search(f"{said}.*: if these are two units, write both in one" if said else r"truth: y_true\.$", columns)
 
 
 @pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
@@ -392,6 +414,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CHANCE[:2], "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
         (wide(CHANCE[:2], "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),
         (wide(CHANCE[:2], "run{}pred", y_true=TRUE), {}, "2 runs: run0pred, run1pred; truth: y_true."),
+        (wide(CLASS[:2], "run{}"), {"classes": ("a", "a")}, UserError("--classes a,a: names 'a' twice")),
         (wide(VALUES, "run_{}"), {"classes": ("a", "b")}, UserError("--classes a,b: .* has values")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
         (

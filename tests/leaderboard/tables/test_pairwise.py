@@ -119,6 +119,9 @@ def test_what_cannot_be_compared_is_refused_by_name(world: Results):
     (solubility,) = world.of_task("regression")
     with pytest.raises(UserError, match=r"has no such dataset under paper: .* some of its datasets: solubility$"):
         report(replace(world, datasets=(solubility,)), "erm", "calm")
+    for nothing in ("", " , "):
+        with pytest.raises(UserError, match=f"--on '{nothing}': expected sets or datasets, as in headline"):
+            datasets_on(world, nothing)
     with pytest.raises(UserError, match="datasets of one task"):
         datasets_on(world, "mid,solubility")
     both = [d.name for d in datasets_on(world, "edge,headline")]
