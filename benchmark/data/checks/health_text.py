@@ -10,7 +10,6 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 
 PARTS = {"train": "training pool", "id": "test set id", "ood": "test set ood"}
-"""Parts of a split in words."""
 FEW_OF_CLASS = 5
 """Fewest test rows of the rarer class: with fewer, balanced accuracy moves by 10 points with each."""
 MANY = 0.05
