@@ -22,6 +22,11 @@ def visible(text: str) -> str:
     return text
 
 
+def items(text: str) -> list[str]:
+    """Return the distinct parts of a list with commas, in their order."""
+    return list(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+
+
 def assignments(parts: Iterable[str], where: str) -> dict[str, str]:
     """Return the values by name. Raises UserError for a part that is not ``NAME=VALUE`` and for a repeated name."""
     given: dict[str, str] = {}

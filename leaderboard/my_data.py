@@ -19,7 +19,7 @@ from benchmark.files import home, save
 from benchmark.measure import deciding
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, example_churn, find
-from benchmark.measure.intervals import Estimate, described
+from benchmark.measure.intervals import described
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Predictions
 from leaderboard.figures.contrast import CLASSES
@@ -167,18 +167,19 @@ def own(dataset: Dataset) -> Own:
     """
     whole = board(dataset, "id", "both")
     task = dataset.task
-    order, balanced = ORDER[task], find("balanced_accuracy", task)
+    order, alone = ORDER[task], [m for m in (find("balanced_accuracy", task),) if m]
     columns = [absolute(order), versus(order), *map(absolute, (churn(task), QUALITY[task])), versus(KEPT[task])]
     rows: list[tuple[str | Value, ...]] = [
         (
             " ".join([row.title, *row.marks]),
             *[column.show(row.estimates.get(column.key)) for column in columns],
-            *[Value.of(_alone(row.estimates.get(m.key)), 100) for m in (balanced,) if m],
+            # its interval would be over retrainings alone, which the others are not
+            *[Value.of((e := row.estimates.get(m.key)) and e.value, 100) for m in alone],
         )
         for row in whole.rows
     ]
     caption = f"ID test; Δ is the paired difference from ERM on the same samples. {described('both', dataset.sampling)}"
-    header = ("Method", *(column.title for column in columns), *[m.title for m in (balanced,) if m])
+    header = ("Method", *(column.title for column in columns), *(m.title for m in alone))
     table = Table(dataset.name, dataset.title, caption, header, tuple(rows), kind="both")
     marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
     if missing := lacking(dataset):
@@ -192,11 +193,6 @@ def own(dataset: Dataset) -> Own:
     beside = erm.predictions["id"] if erm is not None and erm is not cell else None
     found = flips(cell, cell.predictions["id"], class_names(dataset), beside)
     return Own(table, [*marks, _advice(dataset, chosen)], found)
-
-
-def _alone(estimate: Estimate | None) -> Estimate | None:
-    """Leave out an interval over retrainings alone, which the others are not."""
-    return estimate and Estimate(estimate.value, float("nan"), float("nan"))
 
 
 def class_names(dataset: Dataset) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline,
 from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
 from benchmark.data.spec import MANY_ROWS, SAMPLED, DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError, number_of
-from benchmark.settings import parse_seeds, parse_splits
+from benchmark.settings import items, parse_seeds, parse_splits
 
 if TYPE_CHECKING:  # it imports RDKit, which takes a moment
     from benchmark.data.checks.health import Health
@@ -236,7 +236,8 @@ def new_dataset(
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     texts = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
     texts |= {"decimal": decimal, "bounds": bounds, "merge": merge, "sheet": sheet, "sample": sample}
-    lists = {"classes": _listed(classes), "ignore_value": ignore_value or [], "one_hot": _distinct(one_hot)}
+    named = [part.strip() for part in classes.split(",") if part.strip()]
+    lists = {"classes": named, "ignore_value": ignore_value or [], "one_hot": items(one_hot)}
     given = texts | lists | {"log10": log10, "desalt": desalt}
     chosen: dict[str, Any] = {option: value for option, value in given.items() if value}
     if not (target or update):
@@ -259,7 +260,7 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     from benchmark.data.checks.health_text import expected_line
     from benchmark.data.describe import columns_of, describe_file, offers
 
-    targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else _distinct(target)
+    targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else items(target)
     if not targets:
         raise UserError(f"--target {target!r}: expected the column to predict")
     refuse_equal_names(targets)
@@ -350,14 +351,6 @@ def _meaning(fields: dict[str, Any]) -> str:
     if names[1].startswith(">= "):
         return f"{fields['target']!r}: two classes of numbers, the second {names[1]}"
     return f"{fields['target']!r}: classes {', '.join(names)}"
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _distinct(text: str) -> list[str]:
-    return [*dict.fromkeys(_listed(text))]
 
 
 def _next_version(file: Path, name: str) -> None:

@@ -378,7 +378,6 @@ def study(
 
 
 def _study(name: str, settings: dict[str, str], jobs: int | None, device: str) -> None:
-    """Train and record what a study lacks."""
     from benchmark.studies import make_study
     from benchmark.study.training import TrainingContext
     from benchmark.train.device import device as named

@@ -184,11 +184,6 @@ def refuse_features(text: str) -> None:
             embeddings.refuse()
 
 
-def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
-    """Return SMILES as rows of bytes (N, longest) uint8, padded with 0."""
-    return np.array([text.encode() for text in texts]).view(np.uint8).reshape(len(texts), -1)
-
-
 def _shared(kind: str, smiles: Sequence[str]) -> np.ndarray:
     """Return slow features (N, D) of SMILES, each computed once, whichever dataset has it, by all cores if many are."""
     from joblib import Parallel, delayed
@@ -243,16 +238,14 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             raise UserError(f"{spec.name}: features {name!r} need images, which a table has not: name others")
         if kind not in ("columns", "composition", "smiles", *FEATURES):
             raise did_you_mean("features", kind, [*FEATURES, "columns", "composition", "smiles"])
-        if kind == "columns":
-            blocks.append(columns(table, spec))
-            continue
-        if kind == "composition":
-            blocks.append(_composition(table, spec))
+        if kind in ("columns", "composition"):
+            blocks.append(columns(table, spec) if kind == "columns" else _composition(table, spec))
             continue
         if not spec.smiles:
             raise UserError(f"{spec.name}: features {name!r} need molecules: name the SMILES column in 'smiles'")
         if kind == "smiles":
-            blocks.append(smiles_bytes(table[spec.smiles].str.strip().tolist()))
+            texts = np.array([text.encode() for text in table[spec.smiles].str.strip()])
+            blocks.append(texts.view(np.uint8).reshape(len(texts), -1))  # (N, longest), padded with 0
             continue
         try:
             if kind in SPELLED and int(numbers[0]) * len(molecules) > MOST_VALUES:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.types import Predictions, Task
+from benchmark.types import Predictions, Task, partner
 
 TOP = 0.1
 """Share of the test examples that a list of the highest predictions holds."""
@@ -65,7 +65,7 @@ def partners(seeds: Sequence[int]) -> list[int]:
     >>> partners([1, 2, 3, 4]), partners([1, 2, 3])
     ([2, 1, 4, 3], [2, 3, 1])
     """
-    found = [seed + 1 if seed % 2 else seed - 1 for seed in seeds]
+    found = [*map(partner, seeds)]
     if len(seeds) % 2 and len(seeds) > 2:
         found[-3:] = [seeds[-2], seeds[-1], seeds[-3]]
     if lacking := set(found) - set(seeds):

@@ -50,18 +50,14 @@ def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
         x = (rng.random((rows, features)) < 0.3).astype(np.float32)
         score = x[:, :8].sum(axis=1) - x[:, 8:16].sum(axis=1) + rng.normal(size=rows)
         y = (score > 0).astype(np.int64) if task == "classification" else score.astype(np.float32)
-        return Examples(x, y, np.array([f"{name}{i}" for i in range(rows)]), _molecules(x))
+        # a chain molecule for each row, with an atom for each of its first sixteen bits
+        chains = ["".join("NOS"[j % 3] if bit else "C" for j, bit in enumerate(row[:16])) for row in x]
+        return Examples(x, y, np.array([f"{name}{i}" for i in range(rows)]), np.array([f"C{c}C" for c in chains]))
 
     tests = {"id": examples(50, "id"), "ood": examples(40, "ood")}
     n_outputs = 2 if task == "classification" else 1
     train, known = examples(n, "train"), np.arange(0, n, 2)
     return Problem(f"synthetic_{task}", task, n_outputs, train, tests, recipe=Recipe(epochs=4), earlier_rows=known)
-
-
-def _molecules(x: np.ndarray) -> np.ndarray:
-    """Return a chain molecule for each row of bits (N, D), with an atom for each of the first sixteen."""
-    atoms = [["NOS"[j % 3] if bit else "C" for j, bit in enumerate(row[:16])] for row in x]
-    return np.array([f"C{''.join(row)}C" for row in atoms])
 
 
 def recipe_of(method: Pipeline, problem: Problem) -> Recipe:

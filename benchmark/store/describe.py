@@ -88,15 +88,10 @@ def params(cell: Cell) -> dict[str, Any]:
     """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
     recipe = recipe if " trainer@" in cell.key.code else {}  # a forest has no learning rate
-    return _of_key(cell.key) | {"n_seeds": len(cell.key.seeds), **recipe, "rows": cell.facts.spelled_rows}
+    return of_key(cell.key) | {"n_seeds": len(cell.key.seeds), **recipe, "rows": cell.facts.spelled_rows}
 
 
-def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
-    """Return the parameters of one retraining's run, by which the UI can group and filter them."""
-    return _of_key(cell.key) | {"train_seed": seed}
-
-
-def _of_key(key: CellKey) -> dict[str, Any]:
+def of_key(key: CellKey) -> dict[str, Any]:
     """Return method, split, sampling and hyperparameters, with learner, features and tuning where they are chosen."""
     chosen = {name: text for name in OPTIONAL if (text := getattr(key, name))}
     about = {"method": key.method, "canonical_seed": key.canonical_seed, "sampling": key.sampling}

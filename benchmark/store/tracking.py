@@ -162,7 +162,8 @@ class Store:
             tags = {PARENT: parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
             tags["churn.train_seed"] = str(seed)
             run = self._create(experiment, tags, f"train seed {seed}").info.run_id
-            self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
+            own = describe.of_key(cell.key) | {"train_seed": seed}  # by which the UI can group and filter retrainings
+            self._values(run, describe.metrics_of_seed(cell.predictions, i), own)
             self.client.set_terminated(run, "FINISHED")
         self.client.set_terminated(parent, "FINISHED")
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.intervals import Estimate
+from benchmark.settings import items
 from benchmark.store.cell import Cell
 from benchmark.study.context import Context, GridStudy, classifications, study
 from benchmark.study.report import Chart, Head, Point, Report, Sheet, SheetRow, axes, both, compared, heads_compared
@@ -31,8 +32,8 @@ class Representations(GridStudy):
     """Features as a variant names them, compared with the dataset's own."""
 
     def report(self, context: Context) -> Report:
-        datasets, methods = classifications(expand(self.dataset)), _items(self.methods)
-        tried = _items(self.representations)
+        datasets, methods = classifications(expand(self.dataset)), items(self.methods)
+        tried = items(self.representations)
         if not tried:
             raise UserError("representations: name at least one, as in morgan_counts.4096.2")
         named = {(d, r): f"{d}@features={r}" for d in datasets for r in tried} | {(d, OWN): d for d in datasets}
@@ -83,10 +84,6 @@ class Representations(GridStudy):
         """Name the features of the datasets' TOMLs if they are the same in all."""
         named = {", ".join(load_spec(d).features) for d in datasets}
         return f"{OWN} ({named.pop()})" if len(named) == 1 else OWN
-
-
-def _items(text: str) -> list[str]:
-    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def _spelled(representation: str) -> str:

@@ -1,7 +1,7 @@
 """Tables in Parquet, CSV or MLflow's JSON files, whose columns stay text or numbers as they were written."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,13 +92,14 @@ class Table:
 def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
     name = name or str(path)
-    kinds = {".parquet": _parquet, ".json": _logged}
+    kinds: dict[str, Callable[[Path], Any]] = {".parquet": _parquet, ".json": _logged}
     try:
-        columns = kinds.get(path.suffix.lower(), _csv)(path)
+        found = kinds.get(path.suffix.lower(), texts_of)(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
         long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * ("block" in str(error))
         raise UserError(f"{name}: cannot be read as {expected}: {error}{long}") from error
+    columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
     read = table(name, columns, ordered=ordered)
     if path.suffix not in kinds and (first := _entry_above(read)) is not None:
         raise UserError(
@@ -147,9 +148,7 @@ def table(name: str, columns: Iterable[tuple[str, Any]], ordered: bool = False, 
 def _plain(values: pa.Array) -> pa.Array:
     """Return numbers as they are, and anything else as a dictionary of texts, in which nothing is empty."""
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return values
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return values
     if pa.types.is_decimal(kind):
         return values.cast(pa.float64())
@@ -162,7 +161,7 @@ def _plain(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
 
 
-def _parquet(path: Path) -> Iterable[tuple[str, Any]]:
+def _parquet(path: Path) -> pa.Table:
     read, size = [], 0
     for batch in parquet.batches(path):
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
@@ -172,8 +171,7 @@ def _parquet(path: Path) -> Iterable[tuple[str, Any]]:
         size += read[-1].nbytes
         if size > MOST_BYTES:
             raise ValueError(f"it takes more than {MOST_BYTES // 2**30} GiB: keep the columns and rows that are needed")
-    whole = pa.Table.from_batches(read).unify_dictionaries()
-    return zip(whole.column_names, whole.columns, strict=True)
+    return pa.Table.from_batches(read).unify_dictionaries()
 
 
 def _logged(path: Path) -> Iterable[tuple[str, Any]]:
@@ -219,8 +217,3 @@ def texts_of(path: Path) -> pa.Table:
         quoted_strings_can_be_null=False,
     )
     return pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False), parsed, texts)
-
-
-def _csv(path: Path) -> Iterable[tuple[str, Any]]:
-    whole = texts_of(path)
-    return zip(whole.column_names, whole.columns, strict=True)

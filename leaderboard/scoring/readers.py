@@ -397,7 +397,6 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
 
 
 def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
-    """Return the runs of each table."""
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
     kind = _kind(parts, true, options)
     labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one

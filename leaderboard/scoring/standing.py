@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.measure.catalogue import MAE, churn, example_flips
-from benchmark.measure.intervals import Estimate
 from benchmark.measure.triage import gain, subsets
 from benchmark.types import REFERENCE, Predictions, Sampling
 from leaderboard.read import published
@@ -63,7 +62,7 @@ def standing(score: Score, results: Results | None) -> Standing:
         values = np.array([_churn(entry) for entry in entries])
         reference = values if entries[0].method == REFERENCE else reference
         numbers = (values.min(), *np.quantile(values, [0.25, 0.5, 0.75]), values.max())
-        cells = [Value.of(Estimate(float(x), np.nan, np.nan), 100) for x in numbers]
+        cells = [Value.of(float(x), 100) for x in numbers]
         rows.append((title, *cells, f"{(values < ours).sum()} of {len(values)}"))
     caption = f"Published {unit} over {len(datasets)} datasets; yours is {100 * ours:.1f}."
     header = ("Method", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum", "Datasets below yours")

@@ -17,7 +17,7 @@ from benchmark.run.provenance import facts_of
 from benchmark.settings import refuse_lone_halves
 from benchmark.store.cell import Cell, CellKey
 from benchmark.store.cell import Submission as SubmissionFacts
-from benchmark.types import REFERENCE, Predictions, Problem, Sampling
+from benchmark.types import PAPER, REFERENCE, Predictions, Problem, Sampling
 from leaderboard.read.results import slug, submitted
 from leaderboard.submission.audit import comparable, copied, marks
 from leaderboard.submission.read import Folder, file_of, folders, open_folder, read_table
@@ -188,12 +188,19 @@ def _aligned(name: str, rows: pd.DataFrame, problem: Problem, seeds: tuple[int, 
         )
     with np.errstate(over="ignore"):  # a float64 that no float32 can hold is refused below
         values = _numbers(rows)[np.argsort(place)].reshape(len(seeds), len(tests), -1).astype(np.float32)
+    return by_test(name, problem, seeds, values)
+
+
+def by_test(
+    where: str, problem: Problem, seeds: tuple[int, ...], values: np.ndarray, sampling: Sampling = PAPER
+) -> dict[str, Predictions]:
+    """Return values (S, T, C) for the examples of all tests as predictions by test. Raises UserError."""
     ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
     try:
         parts = zip(problem.evals, np.split(values, ends, axis=1), strict=True)
-        return {evalset: Predictions.of(problem, evalset, seeds, part) for evalset, part in parts}
+        return {evalset: Predictions.of(problem, evalset, seeds, part, sampling) for evalset, part in parts}
     except ValueError as error:
-        raise UserError(f"{name}: {error}") from error
+        raise UserError(f"{where}: {error}") from error
 
 
 def check_retrainings(

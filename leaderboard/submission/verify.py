@@ -31,7 +31,7 @@ from benchmark.run.isolation import SENTENCE, Isolation, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
-from leaderboard.submission.check import STATUS, Submission, check_retrainings
+from leaderboard.submission.check import STATUS, Submission, by_test, check_retrainings
 from leaderboard.submission.read import folders, open_folder
 
 VERIFIED = "verified"
@@ -235,14 +235,7 @@ def _retrained(
                 "is trained again alone: a retraining may depend on its sample, and on nothing else that runs"
             )
     values = np.stack([trained[seed] for seed in seeds])
-    ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
-    try:
-        return {
-            name: Predictions.of(problem, name, tuple(seeds), part, sampling)
-            for name, part in zip(problem.evals, np.split(values, ends, axis=1), strict=True)
-        }
-    except ValueError as error:
-        raise UserError(f"{code.method} on {problem.name}: {error}") from error
+    return by_test(f"{code.method} on {problem.name}", problem, tuple(seeds), values, sampling)
 
 
 def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -> list[np.ndarray]:

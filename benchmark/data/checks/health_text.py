@@ -11,7 +11,6 @@ from benchmark.data.spec import DatasetSpec
 from benchmark.errors import number_of
 
 PARTS = {"train": "training pool", "id": "test set id", "ood": "test set ood"}
-"""Parts of a split in words."""
 FEW_OF_CLASS = 5
 """Fewest test rows of the rarer class: with fewer, balanced accuracy moves by 10 points with each."""
 MANY = 0.05
