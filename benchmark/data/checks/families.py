@@ -15,7 +15,7 @@ import pandas as pd
 from benchmark.data.checks.molecules import Molecules, molecules
 from benchmark.data.listing import how_to_get
 from benchmark.data.spec import DatasetSpec
-from benchmark.errors import UserError, number_of
+from benchmark.errors import UserError
 from benchmark.files import shipped_datasets
 
 FEWEST = 20
@@ -120,7 +120,7 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
             wrong.append(f"the groups {first.strict_family} and {second.strict_family}")
         if wrong:
             lines.append(
-                f"{first.name} and {second.name} share {number_of(row.shared, 'molecule')} "
+                f"{first.name} and {second.name} share molecules: {row.shared:,} "
                 f"({row.share:.0%} of the smaller; correlation of labels {row.pearson:.2f}, of ranks "
                 f"{row.spearman:.2f}), but are of " + " and ".join(wrong)
             )
