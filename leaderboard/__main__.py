@@ -399,6 +399,7 @@ def submit(
     cells = mark(submission, store.cells({cell.key.digest for cell in submission.cells}))
     for cell in cells:
         store.log(cell)
+    typer.echo(f"recorded in {store.uri}; now the pages follow", err=True)
     results, health = read(among_published=True)
     page = site.write(results, pages, "runs", health)
     for table in places(results, cells):
@@ -431,7 +432,12 @@ def verify(
     from benchmark.store.tracking import Store  # MLflow takes seconds to import
 
     store = Store()  # before the retraining, which takes hours and would be lost with a store that cannot be used
-    rerun = verify.rerun(submission, sampling, dataset)
+    rerun = verify.rerun(
+        submission,
+        sampling,
+        dataset,
+        began=lambda name: typer.echo(f"retraining on {name}, which may take hours", err=True),
+    )
     for check in rerun.checks:
         typer.echo(str(check))
     typer.echo(verify.CONFINED)

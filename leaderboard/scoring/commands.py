@@ -101,7 +101,8 @@ def score(
     from leaderboard.scoring.review import fragile, to_review
     from leaderboard.scoring.score import score
 
-    part = _share(share, "--review-share")
+    if not (part := _share(share, "--review-share")):
+        raise UserError(f"--review-share {share}: expected a share above 0%, e.g. 30%")
     given = predictions or []
     if bool(given) == bool(experiment) or (query and not experiment):
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")

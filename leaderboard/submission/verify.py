@@ -9,7 +9,7 @@ give the same: otherwise, they depend on what else was running.
 import os
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil
@@ -120,13 +120,20 @@ def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
     return checked.reading
 
 
-def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: random.Random | None = None) -> Rerun:
+def rerun(
+    submission: Submission,
+    sampling: Sampling,
+    dataset: str = "",
+    draws: random.Random | None = None,
+    began: Callable[[str], None] = lambda dataset: None,
+) -> Rerun:
     """Retrain a submitted method from its code on one dataset, and compare the results.
 
     It is retrained as often as submitted, at train seeds from ``draws`` (by default unpredictable), on each canonical
-    seed that was submitted and a new one. Raises UserError without a sandbox, for a method without code, one that
-    breaks the contract, a sampling or dataset that was not submitted, a failed training, retrainings that are all alike
-    or not the same when they are repeated alone, and predictions that do not come from the labels of the sample.
+    seed that was submitted and a new one. ``began`` is called with the name of the dataset. Raises UserError without a
+    sandbox, for a method without code, one that breaks the contract, a sampling or dataset that was not submitted, a
+    failed training, retrainings that are all alike or not the same when they are repeated alone, and predictions that
+    do not come from the labels of the sample.
     """
     draws = draws or random.SystemRandom()
     if trouble := sandbox.trouble():
@@ -143,6 +150,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
             "results without code stay self-reported"
         )
     chosen = dataset or draws.choice(names)
+    began(chosen)
     cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
     collapsed = chosen in submission.description.collapsed
     named = _code(submission.method)  # before its copy is made, as it may be edited while that is retrained

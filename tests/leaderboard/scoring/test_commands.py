@@ -89,6 +89,8 @@ def test_a_review_ranks_flips_first_and_says_what_is_in_sample(tmp_path, placed)
     more = one_run(tmp_path / "c.csv")
     result = run("score", a, b, more, "--review", str(out))
     assert "--review takes two runs, found 3" in str(result.exception)
+    result = run("score", a, b, "--review", str(out), "--review-share", "0%")
+    assert "--review-share 0%: expected a share above 0%" in str(result.exception)
 
 
 def test_gate_passes_fails_or_is_undecided_and_says_how_it_read_each_table(tmp_path):

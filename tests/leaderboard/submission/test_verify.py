@@ -34,7 +34,9 @@ needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.troub
 def test_what_the_code_gives_again_is_verified(good, write):
     write()
     submission = validate(verify.newest(good.parents[1], "forest"))
-    rerun = verify.rerun(submission, "halves", draws=Random(1))
+    began: list[str] = []
+    rerun = verify.rerun(submission, "halves", draws=Random(1), began=began.append)
+    assert began == [rerun.dataset]
     assert [(check.where.split(", ")[1:], check.quantity) for check in rerun.checks[:4]] == [
         (["canonical seed 99", evalset], quantity) for evalset in ("id", "ood") for quantity in ("churn", "accuracy")
     ]
