@@ -293,9 +293,11 @@ def update(
 
 def own_store() -> str:
     """Return the address of the user's own store; empty if it is a file that does not exist, or an empty one."""
-    from benchmark.store.opening import nothing_at, uri
+    from benchmark.store.opening import uri
 
-    return "" if nothing_at() else uri()
+    address = uri()  # its own check of a file takes SQLAlchemy, which is slow to import
+    path = Path(address.removeprefix("sqlite:///"))
+    return address if not address.startswith("sqlite:///") or (path.is_file() and path.stat().st_size) else ""
 
 
 def interval_kind(text: str) -> IntervalKind:

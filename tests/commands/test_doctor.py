@@ -10,6 +10,7 @@ from benchmark.commands.doctor import Finding, diagnose
 from benchmark.commands.options import DEFAULT_DATASET
 from benchmark.data import downloads
 from benchmark.data.spec import dataset_names
+from benchmark.files import install
 from tests.conftest import call
 
 
@@ -102,7 +103,7 @@ def test_a_package_of_a_wrong_version_fails_with_the_command_that_mends_it(monke
         return installed if name == package and installed else version(name)
 
     monkeypatch.setattr(doctor, "version", fake)
-    assert bad() == [Finding("bad", message, "pip install -c constraints.txt -e .", vital=True)]
+    assert bad() == [Finding("bad", message, install(), vital=True)]
 
 
 def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

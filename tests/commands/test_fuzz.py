@@ -155,7 +155,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
     [
         (["verify", ""], "submissions: no such folder"),
         (["verify", "/dev/null"], "submissions: no such folder"),
-        (["plan", "--canonical-seed", "1-1000000"], "seeds '1-1000000,': at most 10,000 are possible"),
+        (["plan", "--canonical-seed", "1-1000000"], "canonical seeds '1-1000000': at most 10,000 are possible"),
         (["plan", "--seeds", "4000000000"], "at most 10,000 are possible"),
         (["plan", "--dataset", "x" * 10_000], "churn list shows datasets"),
         (["plan", "--method", "bagging:k=999999999999"], ""),

@@ -120,7 +120,7 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
             wrong.append(f"the groups {first.strict_family} and {second.strict_family}")
         if wrong:
             lines.append(
-                f"{first.name} and {second.name} share molecules: {row.shared:,} "
+                f"{first.name} and {second.name} share {row.shared:,} molecules "
                 f"({row.share:.0%} of the smaller; correlation of labels {row.pearson:.2f}, of ranks "
                 f"{row.spearman:.2f}), but are of " + " and ".join(wrong)
             )

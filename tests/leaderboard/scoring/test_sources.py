@@ -120,7 +120,7 @@ def test_unfinished_runs_and_those_without_the_table_are_left_out_and_counted(tr
     tracking.run(experiment, {}, seed=9)
     result = run("score", "--experiment", "mixed", "--json", "-", "--tracking-uri", tracking.uri)
     assert json.loads(result.stdout)["runs"] == ids
-    assert "left out: 1 finished runs without a table" in result.stderr
+    assert "left out: 1 finished run without a table" in result.stderr
     found, left_out = sources.read([], experiment="mixed", query="params.seed != '0'", store=tracking.uri)
     assert (found.names, left_out) == (tuple(ids[1:]), 1)
 
