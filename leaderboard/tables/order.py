@@ -100,7 +100,7 @@ def means_of(
     if kind == "paper" or len(set(units(block))) < FAMILIES:
         return [weighted(each, weights_of(block, kind)) for each in estimates]
     (values,) = of_units(block, np.array([[e.value for e in each] for each in estimates]).reshape(-1, len(block)).T)
-    return [jackknife([of_units]) for of_units in values.T]
+    return [jackknife([column]) for column in values.T]
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -176,7 +176,7 @@ def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
             for title, of_splits in cells.items()
         }
         for evalset in dataset.evalsets
-        for measure in {ORDER[dataset.task], churn(dataset.task)}
+        for measure in (ORDER[dataset.task], churn(dataset.task))
     }
 
 
