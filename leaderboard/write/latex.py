@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from leaderboard.tables.table import Table, Value, one_line
@@ -52,14 +53,19 @@ LINE = 82
 """Number of characters in a line of an article at 7 pt, with two for the space between columns."""
 TEXT = 24
 """Number of characters from which a text is wrapped in its cell."""
+MOST = 4
+"""Panels of a table whose rows stay rows."""
 
 
 def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     """Return the table as a ``longtable``, which goes on over pages; needs array, booktabs and longtable.
 
     ``stamp`` holds comment lines for the head, with the provenance of the numbers. The columns of a table wider than a
-    line continue below, in a panel that names its rows again.
+    line continue below, in a panel that names its rows again. Where there would be more than ``MOST`` panels, rows and
+    columns change places if that takes fewer.
     """
+    if not table.over and len(_panels(table)) > MOST:
+        table = min(table, _turned(table), key=lambda one: len(_panels(one)))
     lines = [f"% {one_line(line)}" for line in (*stamp, r"Needs \usepackage{array,booktabs,longtable}.")]
     lines += [r"\begingroup", r"\fontsize{7}{8}\selectfont", r"\setlength{\tabcolsep}{4pt}"]
     lines += [r"\setlength{\LTcapwidth}{\linewidth}"]
@@ -68,6 +74,11 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     if table.notes:
         lines += [rf"\noindent {latex(' '.join(table.notes))}\par"]
     return "\n".join([*lines, r"\endgroup", ""])
+
+
+def _turned(table: Table) -> Table:
+    names, *rows = zip(("", *table.header[1:]), *table.rows, strict=True)
+    return replace(table, header=tuple(n if isinstance(n, str) else n.text for n in names), rows=tuple(rows))
 
 
 def _panels(table: Table) -> list[list[int]]:

@@ -55,12 +55,21 @@ def wide(methods: int, datasets: int = 1) -> Table:
 
 
 def test_columns_that_do_not_fit_on_a_line_continue_below_and_each_panel_names_its_rows():
-    text = to_latex(wide(13))
+    text = to_latex(wide(9))
     heads = [line.split(" & ") for line in text.splitlines() if line.startswith("Dataset")]
     panels = text.count(r"\begin{longtable}")
     assert panels == text.count("BACE 0") == text.count(r"\addtocounter{table}{-1}") + 1 == len(heads) - 1 > 1
     assert text.count(r"\caption") == text.count(r"\label") == 1
-    assert [name.removesuffix(r" \\") for head in heads[1:] for name in head[1:]] == [f"Method {i}" for i in range(13)]
+    assert [name.removesuffix(r" \\") for head in heads[1:] for name in head[1:]] == [f"Method {i}" for i in range(9)]
+
+
+def test_a_table_of_few_rows_and_many_columns_is_turned():
+    methods = [f"Method {i}" for i in range(60)]
+    rows = [(name, *(Value(f"{name} {i}", i) for i in range(60))) for name in ("BACE", "DILI")]
+    text = to_latex(Table("main", "Churn", "", ("Dataset", *methods), tuple(rows)))
+    assert text.count(r"\begin{longtable}") == 1
+    assert r" & BACE & DILI \\" in text
+    assert r"Method 7 & BACE 7 & DILI 7 \\" in text
 
 
 def test_each_panel_has_the_heads_above_its_columns():
