@@ -258,7 +258,7 @@ class Predictions:
     """Under ``halves``, only runs of one halving are compared: see ``halvings``."""
     class_shares: tuple[float, ...] = ()
     """Shares (C,) of the classes in the training pool; empty if unknown, and for a regression."""
-    computed: dict[object, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
+    computed: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache for quantities that measures compute from these predictions."""
 
     @classmethod
@@ -285,6 +285,14 @@ class Predictions:
     def halvings(self) -> list[Predictions]:
         """Return the two runs of each halving."""
         return [self.only(pair)._part(sampling=PAPER) for pair in self.pairs().tolist()]
+
+    def tens(self) -> list[Predictions]:
+        """Return the runs of up to ten halvings each, two by two, so that a measure compares many pairs at once."""
+        if "tens" not in self.computed:
+            pairs = self.pairs()
+            parts = (pairs[start : start + 10].ravel().tolist() for start in range(0, len(pairs), 10))
+            self.computed["tens"] = [self.only(part)._part(sampling=PAPER) for part in parts]
+        return self.computed["tens"]
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""

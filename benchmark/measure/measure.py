@@ -78,7 +78,7 @@ class Measure:
     def _of_halvings(self, p: Predictions) -> np.ndarray:
         """Return the mean of the two runs of each halving, or the value of the pair, (J,)."""
         if self.per_pair:
-            return np.array([self.mean(pair) for pair in p.halvings()])
+            return np.array([pair for part in p.tens() for pair in self._of_each(part)[::2, 1::2].diagonal()])
         return np.asarray(self._of_each(p)[p.pairs()].mean(axis=1))
 
     def _of_each(self, p: Predictions) -> np.ndarray:

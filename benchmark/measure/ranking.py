@@ -14,8 +14,10 @@ TOP = 10
 
 
 def scores(p: Predictions) -> np.ndarray:
-    """Return what examples are ranked by, (R, T): log-odds of class 1, or the predicted value of a regression."""
-    return log_odds(p) if p.task == "classification" else p.values[..., 0].astype(np.float64)
+    """Return what examples are ranked by, (R, T): log-odds of class 1, or the predicted value; cached."""
+    if "scores" not in p.computed:
+        p.computed["scores"] = log_odds(p) if p.task == "classification" else p.values[..., 0].astype(np.float64)
+    return p.computed["scores"]
 
 
 def auroc(p: Predictions) -> np.ndarray:
