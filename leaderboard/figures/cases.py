@@ -72,7 +72,7 @@ def _draw(ax: Axes, smiles: str) -> None:
         edge, face = (to_rgba(INK if colour == molecules.INK else colour) for colour in (shape.stroke, shape.fill))
         patch = PathPatch(_path(shape.path), linewidth=shape.width * 72 / PIXELS, capstyle="butt", joinstyle="round")
         patch.set(edgecolor=edge, facecolor=face)
-        ax.add_patch(patch)
+        ax.add_artist(patch)
     ax.set(xlim=(0, width), ylim=(height, 0))
     ax.set_axis_off()
 

@@ -86,7 +86,7 @@ def cells(ax: Axes, classes: np.ndarray, *, down: float = 0) -> None:
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
     for c, points in sorted(corners.items()):
         path = Path(points, codes * (len(points) // 5))
-        ax.add_patch(PathPatch(path, facecolor=CLASSES[min(c, len(CLASSES) - 1)], linewidth=0))
+        ax.add_artist(PathPatch(path, facecolor=CLASSES[min(c, len(CLASSES) - 1)], linewidth=0))
 
 
 def colour_key(on: Sheet, classes: np.ndarray) -> None:

@@ -59,6 +59,7 @@ RC = {
     "axes.linewidth": 0.6,
     "axes.spines.right": False,
     "axes.spines.top": False,
+    "axes.titley": 1.0,  # else each draw measures all tick labels, to find that no title is in their way
     "figure.facecolor": "none",
     "font.family": "DejaVu Sans",  # comes with matplotlib, hence the same everywhere
     "font.size": 7.5,
