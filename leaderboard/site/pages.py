@@ -89,9 +89,10 @@ class Site:
 
     def files(self) -> Iterator[File]:
         """Yield the files one by one, to bound memory."""
-        for name in STATIC:
-            yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
-        yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
+        if not url_prefixes(self.whole)[self.results.sampling]:
+            for name in STATIC:
+                yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
+            yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)
         structures = partial(molecules.structures, self.whole)
         figures = build.drawn(
@@ -208,6 +209,7 @@ class Site:
             look_of=names.look_of,
             linked=names.in_figure,
             to_html=partial(writers.to_html, named=names.linked),
+            plain=writers.to_html,
             in_brief=sentences.in_brief,
             kind=described(self.kind, self.results.sampling),
             sampling=self.results.sampling,

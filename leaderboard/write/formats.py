@@ -13,9 +13,12 @@ from leaderboard.tables.addresses import addresses
 from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
+DIGITS = 8
+"""Digits of numbers in files: more than the predictions have, which are published with eight binary ones."""
+
 
 def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = False) -> Markup:
-    """Return a ``table`` element with its caption; ``data-value`` holds numbers to eight digits.
+    """Return a ``table`` element with its caption; ``data-value`` holds numbers to six digits.
 
     ``named`` turns a text of a cell into one with links. With ``addressed``, each cell is a link to itself.
     """
@@ -24,7 +27,7 @@ def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = F
 
 
 def to_csv(table: Table) -> str:
-    """Return the numbers at full precision, in the units of the header; a text that looks like a formula is quoted.
+    """Return the numbers to eight digits, in the units of the header; a text that looks like a formula is quoted.
 
     Interval ends and flags have columns of their own beside those of the numbers that have any.
     """
@@ -57,7 +60,7 @@ def literal(text: str) -> str:
 
 
 def _exact(number: float) -> str:
-    return "" if math.isnan(number) else repr(round(number, 10))
+    return "" if math.isnan(number) else f"{number:.{DIGITS}g}"
 
 
 def to_markdown(table: Table) -> str:
@@ -112,5 +115,5 @@ def _value(cell: Mapping[str, Any]) -> Value:
 
 
 def _object(value: Value) -> dict[str, str | float | None]:
-    low, high, number = (None if math.isnan(x) else round(x, 10) for x in (value.low, value.high, value.number))
+    low, high, number = (float(x) if (x := _exact(end)) else None for end in (value.low, value.high, value.number))
     return {"text": value.text, "value": number, "low": low, "high": high, "mark": value.mark, "flags": value.flags}
