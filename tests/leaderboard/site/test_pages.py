@@ -120,8 +120,9 @@ def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tes
     )
     (told,) = re.findall(r"<h2>Classification</h2>.*number of differences in the table, (\d+)\..*<h2>Regression", page)
     names = {dataset.name for dataset in results.datasets if dataset.task == "classification"}
-    rows = [r for b in boards(results) if b.evalset == "id" and b.dataset in names for r in b.rows if r.title == "CALM"]
-    deltas = [e for row in rows for key, e in row.estimates.items() if key.startswith("delta_")]
+    shown = [b for b in boards(results) if b.evalset == "id" and b.dataset in names]
+    rows = [(row.estimates, b.front) for b in shown for row in b.rows if row.title == "CALM"]
+    deltas = [estimates[column.key] for estimates, front in rows for column in front if column.versus]
     assert int(told) >= sum(e is not None and e.excludes_zero for e in deltas) > 0
     assert int(told) == sum(e is not None and e.low == e.low for e in deltas)
     first = summaries(results)[0]
