@@ -250,6 +250,7 @@ def compare(
     from benchmark.files import save
     from leaderboard.paper import report
     from leaderboard.paper.compare import compare
+    from leaderboard.paper.read import read
     from leaderboard.read import published
     from leaderboard.tables import pairwise
     from leaderboard.write.formats import to_markdown
@@ -267,6 +268,7 @@ def compare(
             raise UserError("--measure, --on, --sampling and --ci are for two methods: name both, as in twin bagging")
         if markdown is not None and markdown.exists() and markdown.samefile(paper):
             raise UserError(f"--markdown {markdown}: it is read: expected a file of its own to write to")
+        rows = read(paper)  # before the results, which take long
     store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
     if second:
         typer.echo(f"reading the results in {store}", err=True)
@@ -276,7 +278,7 @@ def compare(
         sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
     else:
-        comparisons = compare(results, paper)
+        comparisons = compare(results, rows)
         if markdown is None:
             typer.echo(report.text(comparisons))
         else:

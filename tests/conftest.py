@@ -34,7 +34,8 @@ STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
 # In the environment, so that tests which start a process of their own see it too.
 if "CHURN_DATA_DIR" not in os.environ and STAGED.is_dir():
     os.environ["CHURN_DATA_DIR"] = str(STAGED)
-os.environ.pop("MLFLOW_RUN_ID", None)
+for name in ("MLFLOW_RUN_ID", "CHURN_HOME"):
+    os.environ.pop(name, None)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
 WORKERS = os.environ.get("CHURN_TEST_CACHE") if "PYTEST_XDIST_WORKER" in os.environ else None
 """The cache of the process that has started this one, which its workers share."""

@@ -5,16 +5,15 @@ low, high``, such as the paper's ``published.csv``. Our numbers are from the can
 the paper leaves open about its tables is in ``leaderboard.paper.reasons.MATCHES``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from benchmark.measure.intervals import Estimate
 from leaderboard.paper.mapping import Missing, Ours, mapping
-from leaderboard.paper.read import SCALES, Published, read
+from leaderboard.paper.read import SCALES, Published
 from leaderboard.read.results import Results
 
 Verdict = Literal["agrees", "disagrees", "cannot tell", "not compared"]
@@ -45,9 +44,8 @@ class Comparison:
     why: str = ""
 
 
-def compare(results: Results, published_csv: Path) -> list[Comparison]:
-    """Compare every row of the file with our number. Raises UserError for an invalid file, naming the line."""
-    rows = read(published_csv)
+def compare(results: Results, rows: Sequence[Published]) -> list[Comparison]:
+    """Compare every published number with ours."""
     find = mapping(results, rows)
     return [_compared(row, find) for row in rows]
 

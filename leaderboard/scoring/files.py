@@ -117,8 +117,9 @@ def _entry_above(read: Table) -> str | None:
     numeric = [name for name in read.columns if re.fullmatch(NUMBER, name)]
     odd = [name for name in numeric if not number(name).is_integer() or (len(numeric) == 1 and name not in ("0", "1"))]
     for name in set(read.columns) - set(numeric):
-        alike = (re.sub(r"\d", "0", text) == re.sub(r"\d", "0", name) for text in read.columns[name].encoded[1])
-        if re.search(r"\d", name) and all(alike):
+        texts = read.columns[name].encoded[1]
+        alike = (re.sub(r"\d", "0", text) == re.sub(r"\d", "0", name) for text in texts)
+        if re.search(r"\d", name) and len(texts) and all(alike):
             odd.append(name)
     return next((name for name in read.columns if name in odd), None)
 

@@ -447,15 +447,16 @@ def _coded(
     if kind == "labels":
         labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))
-        words_of = [texts for texts in (labels, true) if not all(map(str.isdigit, texts))]
-        example = labels if not words_of else labels | true if labels & true else words_of[0]
-        mismatch = _mismatch(name, "the predicted", labels, true, example)
+        if not given:
+            _check_spelling(name, labels | true)
+        spelled = [texts for texts in (labels, true) if not _counts(texts)]
+        joint = labels | true == {"0", "1"} or (len(spelled) > 1 and bool(labels & true))
+        mismatch = _mismatch(name, "the predicted", labels, true, labels | true if joint else [*spelled, labels][0])
         if not given and true and not (labels <= true or true <= labels):
             raise mismatch
         if len(classes) > MOST_CLASSES:
             raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
         if not given:
-            _check_spelling(name, labels | true)
             _check_labels(columns, true)
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
@@ -532,13 +533,18 @@ def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None
         several = len(most) > 2 and labels & most and words_in == every
         if every <= true or labels <= most or several or (len(every) == 2 and not mixed):
             continue
-        example = most if labels <= set(map(str, range(len(labels)))) else labels
+        example = most if _counts(labels) else labels
         shown = " and ".join(f"({','.join(sorted(texts, key=natural)[:6])})" for texts in (most, labels))
         raise UserError(
             f"{' and '.join(dict.fromkeys([columns[most], columns[labels]]))}: the predicted classes {shown} do not "
             "match: write them alike, or name the classes in the order of their numbers with --classes, e.g. --classes "
             f"{','.join(sorted(example, key=natural)[:6])}"
         )
+
+
+def _counts(labels: Collection[str]) -> bool:
+    """Return whether labels are the numbers of as many classes, from 0."""
+    return set(labels) == set(map(str, range(len(labels))))
 
 
 def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> UserError:

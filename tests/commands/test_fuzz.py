@@ -165,6 +165,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["compare", "erm", "bagging", "--markdown", "good.md"], "--markdown is for published numbers"),
         (["compare", "bagging"], "bagging: no such file of published numbers; to compare methods, name two"),
         (["compare", "--measure", "auroc"], "--measure, --on, --sampling and --ci are for two methods"),
+        (["compare", "good.csv"], "good.csv: lacks the columns"),
         (["compare", "good.csv", "--markdown", "./good.csv"], "--markdown good.csv: it is read"),
         (["score", "utf8.parquet", "utf8.parquet"], ""),
         (["plan", "--dataset", "huge.toml"], ""),

@@ -45,7 +45,7 @@ def published(tmp_path: Path, *rows: str) -> Path:
 
 
 def one(ours: Results, tmp_path: Path, row: str):
-    (comparison,) = compare(ours, published(tmp_path, row))
+    (comparison,) = compare(ours, read(published(tmp_path, row)))
     return comparison
 
 
@@ -97,11 +97,11 @@ def test_triage_is_compared_with_the_papers_way_of_scoring(ours, tmp_path):
 def test_ranks_are_those_of_all_methods_on_the_datasets_of_the_main_table(ours, tmp_path):
     main = [f"main,{name},bagging_k2,99,delta_churn_vs_erm,pp,0,," for name in ("bace", "dili")]
     rows = ["friedman,all2,twin_lam300,99,mean_rank,,1.0,,", "friedman,all2,,99,chi2,,9.0,,"]
-    rank, chi2 = compare(ours, published(tmp_path, *main, *rows))[2:]
+    rank, chi2 = compare(ours, read(published(tmp_path, *main, *rows)))[2:]
     assert rank.ours.value == 1
     assert (chi2.verdict, chi2.why) == ("not compared", "no interval to judge by")
     assert 0 < chi2.ours.value <= 12
-    (missing,) = compare(ours, published(tmp_path, "main,tadf,erm,99,x,pp,0,,", rows[0]))[1:]
+    (missing,) = compare(ours, read(published(tmp_path, "main,tadf,erm,99,x,pp,0,,", rows[0])))[1:]
     assert missing.why == "7 of 7 cells are missing: tadf has not been run"
 
 
@@ -180,11 +180,11 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
         (f"{HEAD},value\nmain,bace,erm,99,churn,%,1,,,2\n", "two columns are called 'value'"),
     ],
 )
-def test_a_file_of_another_kind_is_refused_with_its_line(ours, tmp_path, content, said):
+def test_a_file_of_another_kind_is_refused_with_its_line(tmp_path, content, said):
     path = tmp_path / "x.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=said):
-        compare(ours, path)
+        read(path)
 
 
 @pytest.mark.parametrize(

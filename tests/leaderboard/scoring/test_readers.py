@@ -138,8 +138,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
         {"flips": FLIPS, "bad": BAD},
     ),
+    "-1 and 1 for a truth of 0 and 1": (two(y_true=TRUE, y_pred=2 * CLASS[:2] - 1), {}, "--classes -1,1$"),
+    "0 and 1 for a truth of 1 and 2": (two(y_true=TRUE + 1, y_pred=CLASS[:2]), {}, "--classes 1,2$"),
     "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
     "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
+    "capitals other than the truth's": (coded("Inactive", "Active", y_true=WORD[TRUE]), {}, "in capitals only"),
     "0 and 1 for words": (coded(0, 1), {}, "a.csv and .*b.csv: .* --classes Active,Inactive$"),
     "0 and 1 for words beside the truth": (coded(0, 1, y_true=TRUE), {}, "--classes"),
     "0 and 1 for words, said": (coded(0, 1), {"classes": ("Inactive", "Active")}, {"flips": FLIPS}),
@@ -473,6 +476,11 @@ def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, value
         UserError, match=f"a.csv: the first line has {first!r} where names of columns are expected: add"
     ):
         files.read(tmp_path / "a.csv")
+
+
+def test_an_empty_column_whose_name_has_a_digit_is_no_first_row(tmp_path: Path) -> None:
+    table = long(p1=P1.ravel(), note2="")
+    np.testing.assert_allclose(read(save(table, tmp_path / "p.csv")).values[:, :, 1], P1, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["p.csv.gz", "p.CSV", "p.PARQUET", "p.parquet"])
