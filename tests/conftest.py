@@ -159,6 +159,15 @@ def leaderboard_here() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_parquet_reader() -> Iterator[None]:
+    """The tests of a file share the process that reads Parquet, whose start takes 0.3 s."""
+    from benchmark.data.parquet import one_process
+
+    with one_process():
+        yield
+
+
 @pytest.fixture
 def own_registry(tmp_path: Path) -> Iterator[None]:
     """Discard what a test registers, imports from its folder, or adds to Python's path, after it."""

@@ -57,7 +57,7 @@ def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.Re
     assert child.stdout is not None
     message = ""
     try:
-        child.stdin.write(json.dumps([str(path), columns]).encode() + b"\n")
+        child.stdin.write(json.dumps([os.path.abspath(path), columns]).encode() + b"\n")
         child.stdin.flush()
         with pa.ipc.open_stream(child.stdout) as stream:
             yield pa.RecordBatch.from_pylist([], schema=stream.schema)

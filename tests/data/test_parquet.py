@@ -2,6 +2,7 @@
 
 import resource
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,8 @@ def test_files_that_share_a_process_are_read_as_by_processes_of_their_own(tmp_pa
         for i, table in enumerate([*paths, *paths]):
             batches = pa.Table.from_batches(parquet.batches(table, [f"b{i % 2}", "a"]))
             assert batches.to_pydict() == {f"b{i % 2}": ["x"] * 3, "a": [i % 2, i % 2 + 1, i % 2 + 2]}
+        monkeypatch.chdir(tmp_path)  # after the process has started
+        assert pa.Table.from_batches(parquet.batches(Path("0.parquet"), ["a"])).num_rows == 3
         assert len(started) == 1
         with pytest.raises(ValueError, match="take more than 256 MiB"):
             list(parquet.batches(refused, ["a"]))
