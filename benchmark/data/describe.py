@@ -513,9 +513,17 @@ class _Target:
         return {}
 
     def _of_words(self, numbers: pd.Series, given: Options) -> dict[str, Any]:
+        if given.classes:
+            return self._chosen(self.texts, given.classes)
         keys, positive = self.texts.map(folded), given.positive
-        mostly_numbers = numbers.notna().mean() > 0.5 and not given.classes
-        if given.task == "regression" or mostly_numbers or positive.startswith(">= "):
+        cut = given.task == "regression" or positive.startswith(">= ")
+        first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
+        known = sorted(text for key, text in first.items() if POSITIVE.fullmatch(key) or NEGATIVE.fullmatch(key))
+        same = [f"{one!r} and {other!r}" for one, other in combinations(known, 2) if _synonyms(one, other)]
+        if same and not cut and numbers.dropna().isin((0, 1)).all():
+            hint = f"; {', '.join(same)} seem to be the same class: write each class in one way in the table"
+            raise self._classes(keys.map(first), hint)
+        if cut or numbers.notna().mean() > 0.5:
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
             hint = f"if it means a missing value, use --ignore-value {odd.iloc[0]!r}"
@@ -524,9 +532,6 @@ class _Target:
             raise UserError(
                 f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; {hint}{more}"
             )
-        if given.classes:
-            return self._chosen(self.texts, given.classes)
-        first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
         spellings = self.table[self.target][self.texts.index].nunique()
         if spellings > len(first) and len(first) <= MOST_CLASSES:
             listed = ", ".join(f"{first[key]!r} ({number_of(n, 'row')})" for key, n in Counter(keys).most_common())
@@ -549,9 +554,7 @@ class _Target:
         odd = [value for value in values if value not in pair] if pair else []
         if positive or len(values) > MOST_CLASSES or min(counts.values()) < FEWEST_OF_CLASS or odd:
             hint = ""
-            if same := [f"{one!r} and {other!r}" for one, other in combinations(values, 2) if _synonyms(one, other)]:
-                hint = f"; {', '.join(same)} seem to be the same class: write each class in one way in the table"
-            elif len(values) <= MOST_CLASSES:
+            if len(values) <= MOST_CLASSES:
                 word = min(odd or values, key=lambda value: counts[value])
                 hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; "
                 hint += f"if it is a class, --classes '{','.join(values)}'"
@@ -615,9 +618,9 @@ def _opposite(one: str, other: str) -> bool:
 
 
 def _synonyms(one: str, other: str) -> bool:
-    """Return whether two labels are a word and its beginning, as Yes and y, or pos and Positive."""
+    """Return whether two labels are a word and its beginning, as Yes and y, or a sign and a word, as 1 and TRUE."""
     short, long = sorted((folded(one), folded(other)), key=len)
-    return long.startswith(short) and any(
+    return (long.startswith(short) or not short.isalpha()) and any(
         kind.fullmatch(short) and kind.fullmatch(long) for kind in (POSITIVE, NEGATIVE)
     )
 

@@ -202,6 +202,8 @@ def texts_of(path: Path) -> pa.Table:
         start = file.read(2**20)
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
+    if re.match(rb'\s*(\{\s*"|\[\s*[\[{])', start):
+        raise ValueError("it is JSON: write a CSV with a line of names of columns, as pandas.DataFrame.to_csv does")
     header, below = [*start.split(b"\n", 2), b""][:2]
     mark = max(",;\t|", key=lambda mark: header.count(mark.encode()))
     if mark.encode() not in header and len(header.split()) == len(below.split()) > 1:  # and no heading of two words

@@ -398,6 +398,11 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
 
 def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
+    if true == {"-1", "0", "1"} and not options.classes and not options.kind and not _negative(parts):
+        raise UserError(
+            f"{parts[0].table.name}: the true values are -1, 0 and 1, and no prediction is -1: if -1 means a missing "
+            "value, leave such examples out of all tables; if it is a class, --classes=-1,0,1"
+        )
     kind = _kind(parts, true, options)
     labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one
     for part in parts if kind == "labels" else ():
@@ -428,6 +433,11 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     return result
 
 
+def _negative(parts: Sequence[Part]) -> bool:
+    """Return whether a prediction is below 0."""
+    return any((part.table.columns[name].numbers < 0).any() for part in parts for name in part.role.predicted)
+
+
 def _labels(column: Column) -> frozenset[str]:
     return frozenset(map(plain, column.encoded[1]))
 
@@ -449,6 +459,8 @@ def _coded(
         classes = given or tuple(sorted(labels | true, key=natural))
         if not given:
             _check_spelling(name, labels | true)
+            for texts in (true, *columns):
+                _check_mixed(columns.get(frozenset(texts), name), texts)
         spelled = [texts for texts in (labels, true) if not _counts(texts)]
         joint = labels | true == {"0", "1"} or (len(spelled) > 1 and bool(labels & true))
         mismatch = _mismatch(name, "the predicted", labels, true, labels | true if joint else [*spelled, labels][0])
@@ -517,6 +529,16 @@ def _check_spelling(name: str, texts: set[str]) -> None:
                 f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike or, if they are "
                 "two classes, name all with --classes"
             )
+
+
+def _check_mixed(name: str, texts: Collection[str]) -> None:
+    """Raise UserError for a column with the numbers of two classes as well as words, which may mean the same."""
+    words_in = sorted(text for text in texts if np.isnan(number(text)))
+    if words_in and (digits := sorted({"0", "1"}.intersection(texts))):
+        raise UserError(
+            f"{name}: the classes are numbers ({','.join(digits)}) and words ({','.join(words_in[:6])}) in one column: "
+            "write them alike or, if all are different classes, name them with --classes"
+        )
 
 
 def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None:

@@ -401,6 +401,8 @@ def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
         (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value 'seven'"),
         (["low", "middle", "high", "huge"], {}, r"two classes, found 4: 'low' .*; if '.*' means a missing value"),
         (["Yes", "No", "y", "n"], {}, "'Yes' and 'y' seem to be the same class: write each class in one way"),
+        (["TRUE", "FALSE", "1", "0"], {}, "'0' and 'FALSE', '1' and 'TRUE' seem to be the same class: write each"),
+        (["0", "1", "0", "1", "0", "active"], {}, "'1' and 'active' seem to be the same class: write each class"),
         (["95%", "0.5", "77%"], {}, r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"),
         (["12 nM", "3 µM", "9 nM"], {}, r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"),
         *(

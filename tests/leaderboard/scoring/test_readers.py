@@ -140,6 +140,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "-1 and 1 for a truth of 0 and 1": (two(y_true=TRUE, y_pred=2 * CLASS[:2] - 1), {}, "--classes -1,1$"),
     "0 and 1 for a truth of 1 and 2": (two(y_true=TRUE + 1, y_pred=CLASS[:2]), {}, "--classes 1,2$"),
+    "numbers and words in one column": (coded("0", "Active"), {}, r"b.csv: .* numbers \(0\) and words \(Active\)"),
+    "-1 in the truth alone": (
+        *(two(y_true=np.where(np.arange(len(TRUE)) < 3, -1, TRUE), y_pred=CLASS[:2]), {}),
+        "if -1 means a missing value, leave such examples out of all tables; if it is a class, --classes=-1,0,1$",
+    ),
     "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
     "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
     "capitals other than the truth's": (coded("Inactive", "Active", y_true=WORD[TRUE]), {}, "in capitals only"),
@@ -476,6 +481,13 @@ def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, value
         UserError, match=f"a.csv: the first line has {first!r} where names of columns are expected: add"
     ):
         files.read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_json_is_called_json_whatever_its_name(lines: bool, tmp_path: Path) -> None:
+    pd.DataFrame({"id": IDS, "y_true": Y}).to_json(tmp_path / "a.jsonl", orient="records", lines=lines)
+    with pytest.raises(UserError, match=r"a.jsonl: .* it is JSON: write a CSV with a line of names of columns"):
+        files.read(tmp_path / "a.jsonl")
 
 
 def test_an_empty_column_whose_name_has_a_digit_is_no_first_row(tmp_path: Path) -> None:
