@@ -45,7 +45,6 @@ class Task(NamedTuple):
 
 
 RUN = ["-m", "benchmark", "run", "--grids", "grids.toml", "--jobs", "2"]
-BUILD = ["-m", "leaderboard", "build", "--store", "PUBLISHED", "--out", "site"]
 LOAD = [["-c", LOADED.format("bace")]]
 PLAN = [["-m", "benchmark", "plan", "--grids", "grids.toml"]]
 TASKS = {
@@ -54,8 +53,6 @@ TASKS = {
     "again": Task("the same run, when all is recorded", RUN, [RUN]),
     "svm": Task("20 retrainings of a support vector machine", ["-c", RETRAINED.format("svm")], LOAD),
     "knn": Task("20 retrainings of nearest neighbours", ["-c", RETRAINED.format("knn")], LOAD),
-    "build": Task("build of the published results, empty cache", BUILD),
-    "rebuild": Task("the same build, nothing new", BUILD, [BUILD]),
 }
 
 
@@ -64,10 +61,9 @@ def seconds(checkout: Path, task: Task) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as home:
         (Path(home) / "grids.toml").write_text(GRIDS, encoding="utf-8")
         places = {"CHURN_HOME": home, "CHURN_CACHE_DIR": f"{home}/cache", "PYTHONPATH": str(checkout)}
-        published = str(checkout / "leaderboard" / "published" / "0.1.0")
         for words in [*task.first, task.words]:
             before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            command = [sys.executable, *[published if word == "PUBLISHED" else word for word in words]]
+            command = [sys.executable, *words]
             subprocess.run(command, cwd=home, env=os.environ | places, check=True, stdout=subprocess.DEVNULL)
             after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
