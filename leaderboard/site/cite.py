@@ -44,12 +44,12 @@ def files(repository: str = "", docs: str = "") -> Iterator[tuple[str, str]]:
         tables = list(cited.tables(folder))
         for one in tables:
             root = "../" * (2 + one.name.count("/"))
-            content = page("cite.html", root=root, one=one, table=to_html(one.table, addressed=True))
+            content = page("cite.html", root=root, top=root, one=one, table=to_html(one.table, addressed=True))
             yield f"{HOME}/{one.version}/{one.name}.html", content
             yield f"{HOME}/{one.version}/{one.name}.csv", one.csv.read_text(encoding="utf-8")
         groups = {place: [one for one in tables if one.name.startswith(f"{place}/")] for place in (*LEADING, "studies")}
         versions.append((folder.name, {place: some for place, some in groups.items() if some}))
-    yield f"{HOME}/index.html", page("cited.html", root="../", versions=versions)
+    yield f"{HOME}/index.html", page("cited.html", root="../", top="../", versions=versions)
 
 
 def sources(datasets: Iterable[Dataset]) -> list[str]:

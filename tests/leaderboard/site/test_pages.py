@@ -131,6 +131,14 @@ def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tes
     assert "not adjusted for the number of methods" in decide
 
 
+def test_what_is_copied_from_a_page_is_in_the_units_that_are_shown(built: Path) -> None:
+    text = (built / "methods/calm.html").read_text()
+    cells = re.findall(r'<td data-value="([^"]+)"[^>]*>([+−]?[\d.]+)', text)
+    assert len(cells) > 20
+    for exact, shown in cells:
+        assert float(shown.replace("−", "-")) == pytest.approx(float(exact), abs=0.0501)
+
+
 def test_the_definitions_give_each_mark(built: Path) -> None:
     page = (built / "definitions.html").read_text()
     assert [mark for mark in MARKS if f"<dt>{mark}</dt>" not in page] == []
