@@ -328,7 +328,8 @@ def pack(
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
-    folder, left_out = pack(read(store)[0], method, version, submissions, published.shipped())
+    known = {name for name, _ in published.listed_methods()}
+    folder, left_out = pack(read(store)[0], method, version, submissions, known)
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
     if left_out:

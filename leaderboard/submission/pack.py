@@ -1,7 +1,7 @@
 """Packing of recorded runs as a submission, for a method with code in ``methods/``."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -18,22 +18,21 @@ from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
 from benchmark.store.staging import replacing
 from benchmark.store.tables import to_table
-from benchmark.types import Sampling
+from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Entry, Results
-from leaderboard.submission.check import suite_methods
 from leaderboard.submission.read import file_of
 from leaderboard.submission.spec import NAME
 
 
 def pack(
-    results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()
+    results: Results, name: str, version: str, submissions: Path, published: Collection[str] = ()
 ) -> tuple[Path, list[str]]:
     """Write the results of the method ``name`` to ``submissions``/METHOD/``version``.
 
     Only datasets with all required seeds are packed, with their results under every sampling of ``SUBMITTED``, and no
     variants; if there are results under halves, only datasets that have them. Return that folder, whose
     ``submission.yml`` the author completes, and a line for each dataset and sampling that was left out. Raises
-    UserError for an unknown method, for a method of the suite (see ``published``), for one without such a dataset, with
+    UserError for an unknown method, for one of the suite (``published`` are its names), for one without such a dataset, with
     another learner or other features than the dataset's, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
@@ -57,7 +56,7 @@ def pack(
             "hyperparameters, which a submission does not name: register a method that trains this learner, or a "
             "learner that reads these features, and pack it"
         )
-    if first.key.method in suite_methods(published):
+    if first.key.method in {REFERENCE, *published}:
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
     _refuse_other_code([cell for cells in ready.values() for cell in cells])
     folder = submissions / first.key.method / version
