@@ -55,7 +55,7 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and
     forests, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (replace(forests, others=()), {}))
-    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
     words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
@@ -81,7 +81,7 @@ def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, monkeypatch):
     retrained = [replace(c, key=replace(c.key, sampling="update")) for c in cells if c.key.sampling == "paper"]
     results = collect([*(c for c in cells if c.key.dataset == DATASET), *few, *retrained])
     monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (results, {}))
-    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
     words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
     said = CliRunner().invoke(app, words, catch_exceptions=False).output
     assert f"left out:\n  {REGRESSION} under paper: it needs canonical seed 99 with train seeds 1 to 10\n" in said
