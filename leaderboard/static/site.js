@@ -337,6 +337,11 @@ document.addEventListener("DOMContentLoaded", () => {
   themeButton($("#theme"));
   if ($("#board")) leaderboard($("#board"));
   if ($("#wish")) decide();
+  $$(".cited td[id]").forEach((cell) => { // ten thousand links of one page, which would be half of its bytes
+    const number = cell.firstChild;
+    const link = make("a", { href: `#${cell.id}` }, number.textContent.trim());
+    number.replaceWith(link, cell.childNodes.length > 1 ? " " : "");
+  });
   $$("button.drawing").forEach((button) => { button.hidden = false; button.addEventListener("click", () => saveDrawing(button.closest("figure"))); });
   $$("main table").filter((table) => !table.closest("#board, .strips, .plain")).forEach((table) => sortable(table));
 });
