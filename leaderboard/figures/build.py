@@ -121,9 +121,6 @@ def of_results(
     terms = {task: text.format(TRAINED_ON[results.sampling]) for task, text in TERMS.items()}
     of_classes = partial(Drawing, terms=terms["classification"])
     for dataset in results.datasets:
-        on = board_of[dataset.name]
-        of_board = {title: method_styles[title] for title in sorted({reference, *(row.title for row in on.rows)})}
-        yield Drawing(pareto.pareto, (on, dataset.unit, of_board, reference), terms[dataset.task])
         if dataset.name in curves:
             yield of_classes(triage.triage, (dataset.name, curves[dataset.name]))
         if dataset.name in contrasts:

@@ -301,6 +301,8 @@ class Site:
                 *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
             ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
+            kept=KEPT[dataset.task],
+            order=ORDER[dataset.task],
             bibtex="\n".join(cite.sources([dataset])),
             health=self.health.get(dataset.name, ""),
             related=list(families.listed(dataset.name).itertuples()),

@@ -1,4 +1,4 @@
-// The plot of the leaderboard: the rows of its table by accuracy and churn. The first click on "Plot" loads it.
+// The plot of the leaderboard and of a dataset: the rows of a table by accuracy and churn. The first click on it loads it.
 "use strict";
 
 const SHAPES = {
@@ -11,20 +11,21 @@ const LINES = { cross: 4, crossRot: 4, star: 2 }; // widths of the shapes that a
 function pointOf(row, table, keys) {
   const cell = (key) => row.cells[keys.indexOf(key)];
   const [x, y] = [table.dataset.x, table.dataset.y].map((key) => ({ key, text: cell(key).dataset.value, words: cell(key).innerText || cell(key).textContent }));
-  if (x.text === "" && row.matches(".reference")) [x.text, x.words] = ["0", "0"];
-  if (x.text === "" || y.text === "") return null;
+  if (!x.text && row.matches(".reference")) [x.text, x.words] = ["0", "0"];
+  if (!x.text || !y.text) return null;
   const ends = ({ words }) => (/\[(\S+), (\S+)\]/.exec(words.replaceAll("−", "-")) ?? []).slice(1).map(Number);
-  const look = $(".look", row);
-  const title = row.cells[0].dataset.title;
+  const [look, link] = [$(".look", row), $("a", row)];
+  const title = row.cells[0].dataset.title ?? link.textContent;
   const features = cell("features")?.textContent.trim();
   return {
     row, title, x: Number(x.text), y: Number(y.text), ends: { x: ends(x), y: ends(y) },
     name: title.split(" · ").filter((part) => part !== features).join(" · "),
-    slug: $("a", row).getAttribute("href").split("/").pop().replace(/\.html$/, ""),
-    href: $("a", row).getAttribute("href"),
-    words: [title.includes(features) ? "" : features, cell("place").dataset.value && `place ${cell("place").dataset.value}`, `${axis(table, y.key)}: ${numbers(y.words)}`, `${axis(table, x.key)}: ${numbers(x.words)}`].filter(Boolean),
+    slug: link.getAttribute("href").split("/").pop().replace(/\.html$/, ""),
+    href: link.getAttribute("href"),
+    words: [title.includes(features) ? "" : features, cell("place")?.dataset.value && `place ${cell("place").dataset.value}`, `${axis(table, y.key)}: ${numbers(y.words)}`, `${axis(table, x.key)}: ${numbers(x.words)}`].filter(Boolean),
     colour: getComputedStyle(look).color, shape: SHAPES[look.textContent.trim()] ?? ["circle"],
-    hollow: row.matches(".lost, .unranked"),
+    reference: row.matches(".reference") || title === row.closest("div.sections")?.querySelector("#plotted").dataset.reference,
+    hollow: row.matches(".lost, .unranked") || (!row.cells[0].dataset.title && Boolean(link.nextSibling?.textContent.trim())), // marks
   };
 }
 
@@ -66,7 +67,7 @@ const names = ({ points, front, picked, ink }) => ({
     ctx.fillStyle = ink;
     ctx.textBaseline = "middle";
     const taken = [];
-    for (const p of [...new Set([...chosen, ...front, ...points.filter(({ row }) => row.matches(".reference")), ...(points.length <= MANY ? points : [])])]) {
+    for (const p of [...new Set([...chosen, ...front, ...points.filter((p) => p.reference), ...(points.length <= MANY ? points : [])])]) {
       const width = ctx.measureText(p.name).width;
       const [at, to] = [x.getPixelForValue(p.x), y.getPixelForValue(p.y)];
       const boxes = [...(chosen.includes(p) ? [[at + 9, to - 13]] : []), [at + 11, to], [at - 11 - width, to], [at - width / 2, to - 15], [at - width / 2, to + 15]];
@@ -97,7 +98,7 @@ function draw(table, rows, picked, pick) {
   const [xTitle, yTitle] = [axis(table, table.dataset.x), axis(table, table.dataset.y)];
   const { color: ink, borderTopColor: line, outlineColor: soft, backgroundColor: back } = getComputedStyle(canvas);
   const front = frontOf(points, up);
-  const shown = points.map((p) => p.slug).join(" ") + table.closest("section").dataset.set;
+  const shown = points.map((p) => p.slug).join(" ") + table.closest("section")?.dataset.set;
   const kept = last === shown && chart.isZoomedOrPanned() ? chart.getZoomedScaleBounds() : null;
   chart?.destroy();
   Chart.defaults.font = { ...Chart.defaults.font, size: 13, family: getComputedStyle(document.body).fontFamily };
@@ -142,7 +143,7 @@ function draw(table, rows, picked, pick) {
   const toggle = (p) => pick(picked.includes(p.slug) ? picked.filter((slug) => slug !== p.slug) : [...picked, p.slug].slice(-2));
   const hidden = rows.length - points.length;
   canvas.setAttribute("aria-label", `${points.length} of the table's rows by ${xTitle} and ${yTitle}. Arrow keys go from one to the next, Enter keeps one.`);
-  $("#plot-note").textContent = `${front.length > 1 ? "Line: no other row is better in both. " : ""}Hollow: no place, for a loss of accuracy or another reason.${hidden ? ` ${hidden} without both numbers ${hidden > 1 ? "are" : "is"} left out.` : ""}`;
+  $("#plot-note").textContent = `${keys.includes("features") ? "" : "Colours and shapes are those of the table. "}${front.length > 1 ? "Line: no other row is better in both. " : ""}Hollow: no place, for a loss of accuracy or another reason.${hidden ? ` ${hidden} without both numbers ${hidden > 1 ? "are" : "is"} left out.` : ""}`;
 
   const kind = (key, look) => {
     const seen = new Map();
@@ -166,7 +167,7 @@ function draw(table, rows, picked, pick) {
     const remove = make("button", { type: "button", class: "button", "aria-label": `Remove ${p.title}` }, "✕");
     remove.addEventListener("click", () => toggle(p));
     return make("li", {}, make("a", { href: p.href }, p.title), ` ${p.words.join("; ")} `, remove);
-  }), ...(keeping.length === 2 ? [make("li", {}, make("a", { href: `compare.html#${new URLSearchParams({ a: keeping[0].title, b: keeping[1].title })}` }, "Compare these two"))] : []));
+  }), ...(keeping.length === 2 ? [make("li", {}, make("a", { href: `${keeping[0].href.replace(/methods\/[^/]*$/, "compare.html")}#${new URLSearchParams({ a: keeping[0].title, b: keeping[1].title })}` }, "Compare these two"))] : []));
 
   const go = (p) => {
     const at = points.indexOf(p);

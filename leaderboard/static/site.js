@@ -204,7 +204,28 @@ function leaderboard(board) {
     if (learner?.value === (checked ? "best" : "")) learner.value = checked ? "" : "best";
   });
   const choose = bind(form, apply);
-  for (const [at, event] of [[window, "theme"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) at.addEventListener(event, () => choose({}));
+  themed(() => choose({}));
+}
+
+/** Call `show` when the page becomes light or dark. */
+function themed(show) {
+  for (const [at, event] of [[window, "theme"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) at.addEventListener(event, show);
+}
+
+/** Plot the first table of a dataset's page while the section is open, whose data name the columns as their heads do. */
+function plotted(section) {
+  const { x, y, better } = section.dataset;
+  const table = $(".scroll table", section.parentElement);
+  for (const th of headers(table)) th.dataset.key = th.textContent.trim();
+  Object.assign(table.dataset, { x, y });
+  $(`th[data-key="${x}"]`, table).dataset.better = better;
+  let picked = [];
+  const show = () => section.open && drawing()
+    .then(() => draw(table, [...table.tBodies[0].rows], picked, (slugs) => { picked = slugs; show(); }))
+    .catch((error) => { $("#plot-note").textContent = error.message; });
+  $("#plot").hidden = false;
+  section.addEventListener("toggle", show);
+  themed(show);
 }
 
 // ---- data files ----
@@ -336,6 +357,7 @@ function decide() {
 document.addEventListener("DOMContentLoaded", () => {
   themeButton($("#theme"));
   if ($("#board")) leaderboard($("#board"));
+  if ($("#plotted")) plotted($("#plotted"));
   if ($("#wish")) decide();
   $$(".cited td[id]").forEach((cell) => { // ten thousand links of one page, which would be half of its bytes
     const number = cell.firstChild;

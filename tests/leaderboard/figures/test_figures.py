@@ -22,7 +22,7 @@ from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
 from leaderboard.figures import pareto, triage
-from leaderboard.figures.build import Structures, draw, of_results
+from leaderboard.figures.build import Drawing, Structures, draw, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.figure import Figure
@@ -45,7 +45,7 @@ from leaderboard.figures.style import (
     styles,
 )
 from leaderboard.read import published
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.tables.boards import board
 
 from ..conftest import cell, colour_contrast
@@ -81,6 +81,13 @@ def build(results: Results, structures: Structures = dict) -> list[Figure]:
     return [figure for drawing in of_results(results, structures) if (figure := draw(drawing))]
 
 
+def pareto_of(dataset: Dataset) -> Figure:
+    looks = styles([entry.title for entry in dataset.entries], "ERM")
+    figure = draw(Drawing(pareto.pareto, (board(dataset), "", looks, "ERM")))
+    assert figure
+    return figure
+
+
 def digests(figures: list[Figure]) -> dict[str, str]:
     return {f.key: hashlib.sha256(f.svg.encode() + f.pdf).hexdigest() for f in figures}
 
@@ -99,9 +106,8 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
     single = {f.key for f in figures if f.dataset}
     assert {f.key for f in figures} - single == {"forest", "pareto", "critical-difference", "triage"}
     assert single == {
-        *(f"{kind}-{name}" for kind in ("pareto", "triage", "heatmap") for name in ("one", "two")),
+        *(f"{kind}-{name}" for kind in ("triage", "heatmap") for name in ("one", "two")),
         "cases-one",
-        "pareto-three",
     }
     assert all(f.key.endswith(f.dataset) for f in figures)
 
@@ -111,7 +117,7 @@ def test_under_halves_nothing_is_compared_across_halvings():
     (halves,) = collect(cells).by_sampling
     drawings = {drawing.draw for drawing in of_results(halves)}
     assert not drawings & {triage.triage, triage.overall}
-    assert {forest, pareto.pareto, heat_map} <= drawings
+    assert {forest, pareto.overall, heat_map} <= drawings
     dataset = halves.datasets[0]
     pair = contrast(dataset, board(dataset))
     one = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
@@ -123,7 +129,7 @@ def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():
     alone = [one for one in made_up() if one.title == "ERM"]
     assert {f.key for f in build(collect(alone))} == {"triage", "triage-one", "triage-two"}
     without = [one for one in made_up() if one.title != "ERM" and one.key.dataset == "one"]
-    assert {f.key for f in build(collect(without))} == {"pareto-one"}
+    assert build(collect(without)) == []
 
 
 def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):
@@ -158,7 +164,7 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
         sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", figure.svg)]
         assert len(sizes) == len(texts)
         assert min(sizes) >= 7
-    one = next(f for f in figures if f.key == "pareto-one")
+    one = next(f for f in figures if f.key == "pareto")
     assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(one.svg).iter()]
 
 
@@ -257,7 +263,7 @@ def test_building_leaves_no_figure_and_no_setting_behind(results):
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
     rows = {row.title: row.estimates for row in board(results.dataset("one")).rows}
-    alt = next(f.alt for f in figures if f.key == "pareto-one")
+    alt = pareto_of(results.dataset("one")).alt
     for title in ("ERM", "Twin-bootstrap λ=300"):
         accuracy, churn = rows[title]["matched_accuracy"], rows[title]["matched_churn"]
         assert f"{title} ({accuracy.value * 100:.3g}, {churn.value * 100:.3g})" in alt
@@ -273,7 +279,7 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
     assert f"of 15 methods beside ERM, the {MOST - 1} that churn least" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
-    figure = draw(next(iter(of_results(Results((one,))))))
+    figure = pareto_of(one)
     assert note in figure.caption
     assert all((f">{title}<" in figure.svg) == (title in (*kept, "ERM")) for title in noise)
 

@@ -20,13 +20,13 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.catalogue import MAE, example_flips, scorecard
+from benchmark.measure.catalogue import KEPT, MAE, ORDER, example_flips, scorecard
 from benchmark.types import TASKS
 from leaderboard import site
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.pages import Site
-from leaderboard.tables.boards import MARKS, boards
+from leaderboard.tables.boards import MARKS, board, boards
 from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import spelled
@@ -151,7 +151,7 @@ def test_each_table_and_overall_figure_has_its_files(built: Path) -> None:
             found.setdefault(path.stem, set()).add(path.suffix)
         assert kinds in found.values()
         assert found.get("d0-id", {".csv"}) == {".csv"}, "a table of a single dataset"
-        assert "pareto-d0" not in found, "its page saves what it shows"
+        assert "heatmap-d0" not in found, "its page saves what it shows"
         assert found["main" if folder == "tables" else "pareto"] == kinds
         assert all(suffixes in (kinds, {".csv"}) for suffixes in found.values()), found
 
@@ -303,6 +303,28 @@ def at(page: Page, title: str, dx: float = 0, dy: float = 0) -> Any:
         title,
     )
     return ActionChains(page.driver).move_to_element_with_offset(canvas, round(x + dx), round(y + dy))
+
+
+@pytest.mark.parametrize("name", ["d0", "r"])
+def test_the_plot_of_a_dataset_has_the_rows_of_its_first_table(page: Page, results: Results, name: str) -> None:
+    page.open(f"datasets/{name}.html")
+    page.run("document.querySelector('#plotted').open = true")
+    page.wait("typeof chart !== 'undefined' && chart !== null")
+    dataset = results.dataset(name)
+    points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.x, p.y, p.reference, p.hollow])")
+    assert len(points) == len(board(dataset).rows)
+    for row, (title, x, y, *marked) in zip(board(dataset).rows, points, strict=True):
+        assert title == row.title
+        assert (x, y) == pytest.approx(
+            tuple(m.scale * row.estimates[m.key].value for m in (KEPT[dataset.task], ORDER[dataset.task])), rel=1e-5
+        )
+        assert marked == [title == "ERM", bool(row.marks)]
+    at(page, "ERM").click().perform()
+    page.wait("document.querySelectorAll('#picked li').length === 1")
+    at(page, "CALM").click().perform()
+    page.wait("document.querySelectorAll('#picked li').length === 3")
+    compare = page.run("return document.querySelector('#picked li:last-child a').getAttribute('href')")
+    assert compare == "../compare.html#a=CALM&b=ERM", "in the order of the table"
 
 
 def test_the_plot_says_what_the_pointer_rests_on_keeps_what_is_clicked_and_zooms(page: Page) -> None:
@@ -764,13 +786,13 @@ def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
 
 
 def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None:
-    page.open("datasets/r.html")
+    page.open("datasets/d0.html")
     page.run(
         "document.querySelector('#figures').open = true; download = (name, text) => { window.saved = [name, text]; }"
     )
     page.click("button.drawing")
     name, text = page.run("return window.saved")
-    assert name == "figure-pareto-r.svg"
+    assert name == "figure-triage-d0.svg"
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 
 
