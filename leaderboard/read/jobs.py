@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from joblib import Parallel, cpu_count, delayed
 
 from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
+
+TOGETHER = 16
+"""Jobs that are handed to other processes at once."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +34,36 @@ class Job:
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
-    Other processes start before the caller consumes the results. A result in the cache is checked, and made again if
-    it is damaged. All jobs are collected first: joblib's lock, which is held while it takes tasks from an iterator,
-    would stop every process if a job came from an iterator that itself waits for other jobs.
+    Other processes start while jobs are still to come, before the caller consumes the results. A result in the cache is
+    checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER`` jobs: its lock, which is held while it
+    takes tasks from an iterator, would stop every process if a job came from an iterator that itself waits for others.
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
-    todo: dict[str, Any] = {}
+    sent: set[str] = set()
+    todo: list[Any] = []
+    new: list[Iterator[tuple[str, bytes]]] = []
+
+    def send() -> None:
+        new.append(Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(list(todo)))
+        todo.clear()
+
     for job in jobs:
         order.append(job.name)
-        if job.name in results or job.name in todo:
+        if job.name in results or job.name in sent:
             continue
         content = read(_folder() / job.name)
-        if content is None:
-            todo[job.name] = delayed(_make)(job, _folder() / job.name)
-        else:
+        if content is not None:
             results[job.name] = content
-    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(todo.values())
+            continue
+        sent.add(job.name)
+        todo.append(delayed(_make)(job, _folder() / job.name))
+        if len(todo) == TOGETHER:
+            send()
+    send()
 
     def take() -> Iterator[bytes]:
-        results.update(new)
+        results.update(chain.from_iterable(new))
         yield from (results[name] for name in order)
 
     return take()

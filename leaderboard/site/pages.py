@@ -88,7 +88,7 @@ class Site:
     figures: list[Figure] = field(default_factory=list)
 
     def files(self) -> Iterator[File]:
-        """Yield the files one by one, to bound memory."""
+        """Yield the files one by one, to bound memory, and last those that other processes work for in the meantime."""
         if not url_prefixes(self.whole)[self.results.sampling]:
             for name in STATIC:
                 yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
@@ -105,17 +105,18 @@ class Site:
             yield from self.as_files(table)
         for table in (*map(to_table, self.boards), *self.scorecards, *self.group_tables):
             yield f"tables/{table.key}.csv", writers.to_csv(table)
+        for title in self.results.methods():
+            yield f"methods/{slug(title)}.html", self.method(title)
+        yield from self.overall()
         nearest.search((dataset, known(dataset)) for dataset in self.results.datasets)
         for dataset in self.results.datasets:
             yield from self.explorer(dataset, structures().get(dataset.name, {}))
-        for title in self.results.methods():
-            yield f"methods/{slug(title)}.html", self.method(title)
         self.figures.extend(figures)
         for figure in self.figures:
             if not figure.dataset:
                 yield f"figures/{figure.key}.svg", figure.svg
                 yield f"figures/{figure.key}.pdf", figure.pdf
-        yield from self.overall()
+        yield from self.illustrated()
         for dataset in self.results.datasets:
             yield f"datasets/{dataset.name}.html", self.dataset(dataset)
         yield from self.study_pages()
@@ -258,17 +259,6 @@ class Site:
             yield "molecules.js", explorer.script("molecules", explorer.index(self.results, smiles))
             yield "molecules.html", self.page("molecules.html", datasets=self.results.datasets, drawn=bool(smiles))
             yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)
-        contents: dict[str, Any] = {
-            "tables": self.tables,
-            "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
-            "datasets": self.results.datasets,
-            "bibtex": cite.bibtex(self.results),
-            "cited": cite.has(self.whole),
-        }
-        yield "tables.html", self.page("tables.html", **contents)
-        yield "expect.html", self.topic("expect.html", "expected-", sentences.to_expect(self.results), FEWEST)
-        found = chain.from_iterable(factors.answers(self.results, self.kind, task) for task in TASKS)
-        yield "factors.html", self.topic("factors.html", "factors-", found, FAMILIES)
         yield (
             "definitions.html",
             self.page(
@@ -280,6 +270,20 @@ class Site:
                 card={task: scorecard.meanings(measures(task)) for task in TASKS},
             ),
         )
+
+    def illustrated(self) -> Iterator[File]:
+        """Yield the pages of the whole board that have figures."""
+        contents: dict[str, Any] = {
+            "tables": self.tables,
+            "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
+            "datasets": self.results.datasets,
+            "bibtex": cite.bibtex(self.results),
+            "cited": cite.has(self.whole),
+        }
+        yield "tables.html", self.page("tables.html", **contents)
+        yield "expect.html", self.topic("expect.html", "expected-", sentences.to_expect(self.results), FEWEST)
+        found = chain.from_iterable(factors.answers(self.results, self.kind, task) for task in TASKS)
+        yield "factors.html", self.topic("factors.html", "factors-", found, FAMILIES)
 
     def topic(self, template: str, start: str, lines: Iterable[str], fewest: int) -> str:
         """Return the page of the tables and figures whose keys ``start`` so, below ``lines``."""

@@ -46,6 +46,21 @@ def test_results_are_in_order_and_each_is_made_once(log, monkeypatch, squared, w
     assert len(list(log.iterdir())) == 3, "the second time, nothing is made"
 
 
+def test_work_begins_while_jobs_are_still_to_come(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "TOGETHER", 1)
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
+
+    def coming() -> Iterator[Job]:
+        yield Job("square-1", squared, (1, log))
+        end = time.monotonic() + 60
+        while not any(log.iterdir()):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        yield Job("square-2", squared, (2, log))
+
+    assert list(made(coming())) == [b"1", b"4"]
+
+
 def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(log: Path, squared: Make) -> None:
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3)]
     list(made(wanted))
