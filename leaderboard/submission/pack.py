@@ -32,8 +32,8 @@ def pack(
     Only datasets with all required seeds are packed, with their results under every sampling of ``SUBMITTED``, and no
     variants; if there are results under halves, only datasets that have them. Return that folder, whose
     ``submission.yml`` the author completes, and a line for each dataset and sampling that was left out. Raises
-    UserError for an unknown method, for one of the suite (``published`` are its names), for one without such a dataset, with
-    another learner or other features than the dataset's, and if the folder exists.
+    UserError for an unknown method, for one of the suite (``published`` are its names), for one without such a dataset,
+    with another learner or other features than the dataset's, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
