@@ -166,6 +166,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
             if len(columns) == 1:
                 raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
             raise did_you_mean(f"column of {file.name}", column, columns)
+    if table.empty:
+        raise UserError(f"{file.name}: has a header and no rows: expected a row for each molecule or measurement")
     notes: list[str] = list(table.attrs["notes"])
     others = [name for name in columns if name != given.target]
     smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")

@@ -422,6 +422,12 @@ def test_a_column_that_cannot_be_learned_and_an_option_that_cannot_be_are_an_err
         described(tmp_path, texts, **given)
 
 
+def test_a_header_without_rows_is_named(tmp_path):
+    (tmp_path / "assay.csv").write_text("id,SMILES,y\n")
+    with pytest.raises(UserError, match=r"assay\.csv: has a header and no rows: expected"):
+        describe_file(tmp_path / "assay.csv", target="y")
+
+
 def test_blanks_between_fields_are_named(tmp_path):
     (tmp_path / "assay.csv").write_text("smiles y\nCCO 1\n")
     with pytest.raises(UserError, match=r"its only column is 'smiles y': put commas"):
