@@ -361,7 +361,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     numbers = [column.numbers[np.isfinite(column.numbers)] for column in columns]
     within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
     measured = np.array([number(text) for text in true])  # nan for a word
-    wordy = np.isnan(measured).any()
+    wordy = np.isnan(measured).any() and (len(true) <= FEW or np.isnan(measured).mean() > 0.5)
     highest = max((n.max() for n in numbers if len(n)), default=0.0)
     percent = 1 + CLOSE < highest <= 100 and all((n >= 0).all() for n in numbers)
     whole = all((n == n.round()).all() for n in numbers)
@@ -426,7 +426,10 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         if part.truth is not None and kind == "values":
             y = np.array([number(text) for text in part.truth])
             if np.isnan(y).any():
-                raise UserError(f"{part.table.name}: a true value is {part.truth[np.isnan(y)][0]!r}: expected a number")
+                text = part.truth[np.isnan(y)][0]
+                raise UserError(
+                    f"{part.table.name}: a true value is {text!r}: expected a number, or the example left out"
+                )
         elif part.truth is not None:
             y = np.array([of_true[plain(text)] for text in part.truth])
         final = "probabilities" if kind == "logits" else kind
@@ -625,7 +628,7 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
         p = expit(p) if single else softmax(p, axis=-1)
     p = np.concatenate([1 - p, p], axis=-1) if single else p
     off = np.maximum(np.abs(p.sum(axis=-1) - 1), -p.min(axis=-1))
-    if off.max() > CLOSE:
+    if off.max() > CLOSE * p.shape[-1] / 2:
         r, t = np.unravel_index(off.argmax(), off.shape)
         what = f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1"
         if single:
@@ -643,7 +646,10 @@ def _numbers(table: Table, name: str) -> np.ndarray:
     if len(odd):
         codes, texts = column.encoded
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
-        raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
+        raise UserError(
+            f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}; if there is no "
+            "prediction, leave out such rows and add --common-rows"
+        )
     return column.numbers
 
 
@@ -670,10 +676,10 @@ def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
     if truth is not None:
         every.append(("the true value", truth))
     first, one = every[0]
+    ranks = np.unique(one, return_inverse=True)[1]
     for name, other in every[1:]:
         low, high = sorted((one.std(), other.std()))
-        ranks = [np.unique(values, return_inverse=True)[1] for values in (one, other)]
-        related = np.corrcoef(ranks)[0, 1] if low else 0.0
+        related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
         if related < -0.5 and not few:
             two = "units" if result[0].kind == "values" else "classes"
             return f"{name} falls where {first} rises: if these are of two {two}, write both in one"

@@ -58,8 +58,8 @@ EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
 NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "nonbinder", "decoy", "non", "not"])
 """Words that name the first of two classes; so do ``no``, ``false`` and ``0`` at the end of a name."""
-CLOSE = 0.01
-"""The most that probabilities may be off a sum of one, as where they are rounded to two decimals."""
+CLOSE = 0.0101
+"""The most that two probabilities may be off a sum of one, as if rounded to two decimals; of more, half for each."""
 NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
 """The beginning of a text that has a number, such as ``0,49``, ``[0.49]`` and ``<0.49 (0.1)``, but not of a date."""
 MARKED = re.compile(r"[-+]?\d*[.,]?\d+\s*%|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?")
@@ -419,7 +419,7 @@ class Reading:
         columns = [self.numbers(name).ravel() for name in names]
         if len(columns) == 2 and all(map(np.std, columns)) and np.corrcoef(columns)[0, 1] > -0.9:
             return False
-        return bool((np.abs(sum(columns) - 1) <= CLOSE).all())
+        return bool((np.abs(sum(columns) - 1) <= CLOSE * len(names) / 2).all())
 
     def _named(self) -> Roles | None:
         """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""

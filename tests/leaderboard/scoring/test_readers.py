@@ -71,6 +71,7 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, CHANCE[:2].round(2))
 SPARSE = np.arange(T) == 199
 
 
@@ -235,6 +236,16 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
     "opposite columns": (two(y_true=TRUE, seed0=CHANCE[:2], seed1=(0.9 - 0.8 * CHANCE[:2])), {}, "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - CHANCE[:2]), {}, "--probabilities"),
+    "probabilities of two decimals": (
+        two(p0=(1 - ROUNDED).round(2), p1=ROUNDED.round(2)),
+        {},
+        {"flips": (np.diff(ROUNDED > 0.5, axis=0)).mean()},
+    ),
+    "bounds in a truth of numbers": (
+        two(y_true=np.where(SPARSE, ">9", IC50.astype(str)), y_pred=VALUES[:2]),
+        {},
+        "a.csv: a true value is '>9': expected a number",
+    ),
     "both probabilities under the name of the other": (
         two(y_true=TRUE, p0=np.stack([1 - CHANCE[0], CHANCE[1]]), p1=np.stack([CHANCE[0], 1 - CHANCE[1]])),
         {},
