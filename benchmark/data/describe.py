@@ -827,9 +827,12 @@ def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
 
 
 def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: Iterable[str]) -> str:
+    """Return the first column of texts, or else of whole numbers under a name that says so, that names each row."""
     for name in columns:
         if name != target and name in texts and table[name].is_unique:
             return name
+    if (name := _names(table, columns, {target})) and table[name].str.fullmatch(r"\s*\d+\s*").all():
+        return name
     raise UserError(
         "no column holds SMILES, and none holds a unique name for each row: choose --smiles or --id among "
         + ", ".join(columns)
