@@ -14,6 +14,7 @@ from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
+    INDEX,
     Grid,
     Options,
     Reading,
@@ -740,6 +741,8 @@ def _said(part: Part, margins: bool) -> Iterator[str]:
     grid, names = part.grid, part.role.predicted
     if grid.example is None:
         yield "examples by the order of the rows"
+    elif grid.example.lower() in INDEX:
+        yield f"examples by the numbers of the rows in {grid.example!r}"
     if part.role.wide:
         yield f"{len(names)} runs: {f'{names[0]} … {names[-1]}' if len(names) > 3 else ', '.join(names)}"
     else:

@@ -399,6 +399,11 @@ def test_a_truth_of_another_unit_and_probabilities_of_another_class_are_pointed_
     assert "a.csv rises: if these are of two classes, write both in one" in found(frames, tmp_path)[0].columns
 
 
+def test_examples_that_only_numbers_of_rows_name_are_pointed_at(tmp_path: Path) -> None:
+    frames = [frame.drop(columns="smiles").reset_index(names="") for frame in two(p1=CHANCE[:2])]
+    assert found(frames, tmp_path)[0].columns.startswith("examples by the numbers of the rows in ''; predictions: p1")
+
+
 @pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
 def test_numbers_of_rows_are_no_ids_if_another_column_names_the_examples(known: str, tmp_path: Path) -> None:
     frames = [pd.DataFrame({known: SMILES, "p1": p}) for p in CHANCE[:2]]
