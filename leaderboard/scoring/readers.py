@@ -506,9 +506,9 @@ def _coded(
         own = (*(true - named), *named)  # as prob_active is that of active
     if not given and not true <= set(own):
         numbered = all(map(str.isdigit, true)) and not all(map(str.isdigit, own))
-        role, columns = parts[0].role, list(parts[0].table.columns)
-        placed = sorted(role.classes, key=lambda text: columns.index(role.predicted[role.classes.index(text)]))
-        example = sorted(true, key=natural) if len(true) == len(own) and not numbered else placed or own
+        role, there = parts[0].role, list(parts[0].table.columns)
+        placed = sorted(role.classes, key=lambda text: there.index(role.predicted[role.classes.index(text)]))
+        example = sorted(true, key=natural) if len(true) == len(own) and not numbered else placed or list(own)
         raise _mismatch(name, "the probabilities'", set(own), true, example)
     if not set(given) <= set(own):
         _check_order(parts, own, options)
