@@ -115,7 +115,8 @@ def save(path: Path, content: bytes) -> None:
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from error
     finally:
-        hidden.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none where the path leads through a file
+            hidden.unlink()
 
 
 def cache_folder() -> Path:

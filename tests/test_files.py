@@ -103,6 +103,12 @@ def test_a_file_is_saved_where_its_link_leads_and_a_device_stays_one(tmp_path):
     assert (tmp_path / "null").is_char_device()
 
 
+def test_a_path_through_a_file_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file/name cannot be written: Not a directory"):
+        cache.save(tmp_path / "file" / "name", b"text")
+
+
 def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monkeypatch):
     path, seen = tmp_path / "name", []
     cache.write(path, b"old")

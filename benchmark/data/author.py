@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -90,20 +89,22 @@ def write_dataset(
     source = file.resolve()
     if source.is_relative_to(home()) or source.is_relative_to(folder):  # the two can be moved together
         fields = fields | {"source": f"file:{os.path.relpath(source, folder)}"}
-    before = path.read_bytes() if path.exists() else None
+    old = path.with_suffix(".toml.old")
+    before = {file: file.read_bytes() if file.exists() else None for file in (path, old, excluded)}
     try:
         content = tomli_w.dumps(fields).encode()
+        if (last := before[path]) not in (None, content):
+            save(old, last)  # first, as a kill leaves what it has replaced
         save(path, content)
         spec = load_spec(str(path))
         rows = load_rows(spec)
         checked(spec, rows, 99)
         _list_left_out(rows, excluded)
-        if before not in (None, content):
-            path.with_suffix(".toml.old").write_bytes(before)
         if folder == own_datasets().resolve():
             _keep(file, folder)
     except BaseException as error:  # after an interruption too, no untested dataset may remain
-        path.unlink(missing_ok=True) if before is None else save(path, before)
+        for file, kept in before.items():
+            file.unlink(missing_ok=True) if kept is None else save(file, kept)
         if isinstance(error, OSError):
             raise UserError(f"cannot write {path}: {error}") from error
         raise
@@ -128,10 +129,10 @@ def _is_list(file: Path) -> bool:
 def _list_left_out(rows: Rows, path: Path) -> None:
     """Write the rows of a dataset that are not used to a CSV file, with the reasons; none if all are used."""
     lines = left_out(rows.table)
-    with suppress(FileNotFoundError):
-        path.unlink()
     if lines:
-        pd.DataFrame([vars(line) for line in lines], columns=LISTED).to_csv(path, index=False)
+        save(path, pd.DataFrame([vars(line) for line in lines], columns=LISTED).to_csv(index=False).encode())
+    else:
+        path.unlink(missing_ok=True)
 
 
 VERSIONS = "versions"
@@ -215,6 +216,8 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     try:
         path = write_dataset(file, f"{base}_v{number}", None, fields)
     except UserError as error:
+        if isinstance(error.__cause__, OSError):
+            raise  # such as a full disk
         raise UserError(
             f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
             "'missing', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"

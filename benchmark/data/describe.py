@@ -166,6 +166,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
             if len(columns) == 1:
                 raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
             raise did_you_mean(f"column of {file.name}", column, columns)
+    if table.empty:
+        raise UserError(f"{file.name}: has a header and no rows: expected a row for each molecule or measurement")
     notes: list[str] = list(table.attrs["notes"])
     others = [name for name in columns if name != given.target]
     smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")
@@ -825,9 +827,12 @@ def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
 
 
 def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: Iterable[str]) -> str:
+    """Return the first column of texts, or else of whole numbers under a name that says so, that names each row."""
     for name in columns:
         if name != target and name in texts and table[name].is_unique:
             return name
+    if (name := _names(table, columns, {target})) and table[name].str.fullmatch(r"\s*\d+\s*").all():
+        return name
     raise UserError(
         "no column holds SMILES, and none holds a unique name for each row: choose --smiles or --id among "
         + ", ".join(columns)

@@ -14,6 +14,7 @@ from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
+    INDEX,
     Grid,
     Options,
     Reading,
@@ -86,10 +87,13 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
-    mixed = _units(parts, result) if result[0].kind == "values" else mixed
+    first = result[0]
+    numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
+    related = _related(parts, result) if numbers else ""
     return [
         replace(
-            runs, columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, kept])]) + "."
+            runs,
+            columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, related, kept])]) + ".",
         )
         for part, runs in zip(parts, result, strict=True)
     ]
@@ -117,8 +121,10 @@ def _aligned(
     kept, said = list(rows[0]), ""
     if common:
         known = set(outside.columns[_key(outside, grids[0])].encoded[1].tolist()) if outside else set(kept)
-        kept = [name for name in kept if name in known and all(name in others for others in rows)]
-        said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common"
+        whole = [set(grid.ids[(grid.at >= 0).all(axis=0)].tolist()) for grid in grids]
+        kept = [name for name in kept if name in known and all(name in others for others in whole)]
+        alike = next(filter(None, (_pair(list(rows[0]), others) for others in (*rows[1:], known))), "")
+        said = f"{len(kept)} of {len(set().union(*rows))} examples, those in common{alike}"
         if not kept:
             others = next((others for others in rows if rows[0].keys().isdisjoint(others)), known)
             raise UserError(f"--common-rows: the tables have no example in common{_pair(list(rows[0]), others)}")
@@ -356,7 +362,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     numbers = [column.numbers[np.isfinite(column.numbers)] for column in columns]
     within = all(((n >= 0) & (n <= 1)).all() for n in numbers)
     measured = np.array([number(text) for text in true])  # nan for a word
-    wordy = np.isnan(measured).any()
+    wordy = np.isnan(measured).any() and (len(true) <= FEW or np.isnan(measured).mean() > 0.5)
     highest = max((n.max() for n in numbers if len(n)), default=0.0)
     percent = 1 + CLOSE < highest <= 100 and all((n >= 0).all() for n in numbers)
     whole = all((n == n.round()).all() for n in numbers)
@@ -421,13 +427,17 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         if part.truth is not None and kind == "values":
             y = np.array([number(text) for text in part.truth])
             if np.isnan(y).any():
-                raise UserError(f"{part.table.name}: a true value is {part.truth[np.isnan(y)][0]!r}: expected a number")
+                text = part.truth[np.isnan(y)][0]
+                raise UserError(
+                    f"{part.table.name}: a true value is {text!r}: expected a number, or the example left out"
+                )
         elif part.truth is not None:
             y = np.array([of_true[plain(text)] for text in part.truth])
         final = "probabilities" if kind == "logits" else kind
         said = options.probabilities or options.logits or options.classes
-        if final == "probabilities" and len(part.role.predicted) == 1 and y is not None and len(y) >= 20 and not said:
-            _check_side(part, values[..., 1].mean(axis=0), y)
+        two = final == "probabilities" and len(classes) == 2 and not part.role.wide
+        if two and y is not None and len(y) >= 20 and not said:
+            _check_side(part, classes, values[..., 1].mean(axis=0), y)
         names = part.role.predicted if part.role.wide else part.grid.runs
         result.append(Runs(names, part.grid.ids, final, values, classes, y, part.table.name))
     return result
@@ -463,7 +473,8 @@ def _coded(
                 _check_mixed(columns.get(frozenset(texts), name), texts)
         spelled = [texts for texts in (labels, true) if not _counts(texts)]
         joint = labels | true == {"0", "1"} or (len(spelled) > 1 and bool(labels & true))
-        mismatch = _mismatch(name, "the predicted", labels, true, labels | true if joint else [*spelled, labels][0])
+        example = sorted(labels | true if joint else [*spelled, labels][0], key=natural)
+        mismatch = _mismatch(name, "the predicted", labels, true, example)
         if not given and true and not (labels <= true or true <= labels):
             raise mismatch
         if len(classes) > MOST_CLASSES:
@@ -495,7 +506,9 @@ def _coded(
         own = (*(true - named), *named)  # as prob_active is that of active
     if not given and not true <= set(own):
         numbered = all(map(str.isdigit, true)) and not all(map(str.isdigit, own))
-        example = true if len(true) == len(own) and not numbered else set(own)
+        role, there = parts[0].role, list(parts[0].table.columns)
+        placed = sorted(role.classes, key=lambda text: there.index(role.predicted[role.classes.index(text)]))
+        example = sorted(true, key=natural) if len(true) == len(own) and not numbered else placed or list(own)
         raise _mismatch(name, "the probabilities'", set(own), true, example)
     if not set(given) <= set(own):
         _check_order(parts, own, options)
@@ -569,8 +582,9 @@ def _counts(labels: Collection[str]) -> bool:
     return set(labels) == set(map(str, range(len(labels))))
 
 
-def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> UserError:
-    predicted, known, order = (",".join(sorted(texts, key=natural)[:6]) for texts in (mine, true, example))
+def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: Sequence[str]) -> UserError:
+    predicted, known = (",".join(sorted(texts, key=natural)[:6]) for texts in (mine, true))
+    order = ",".join(sorted(example, key=lambda text: not negative(text))[:6])  # as inactive comes before active
     return UserError(
         f"{name}: {whose} classes ({predicted}) and the true ones ({known}) do not match: name the classes in the "
         f"order of their numbers or probabilities with --classes, e.g. --classes {order}"
@@ -615,7 +629,7 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
         p = expit(p) if single else softmax(p, axis=-1)
     p = np.concatenate([1 - p, p], axis=-1) if single else p
     off = np.maximum(np.abs(p.sum(axis=-1) - 1), -p.min(axis=-1))
-    if off.max() > CLOSE:
+    if off.max() > CLOSE * p.shape[-1] / 2:
         r, t = np.unravel_index(off.argmax(), off.shape)
         what = f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1"
         if single:
@@ -633,7 +647,10 @@ def _numbers(table: Table, name: str) -> np.ndarray:
     if len(odd):
         codes, texts = column.encoded
         shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
-        raise UserError(f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}")
+        raise UserError(
+            f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}; if there is no "
+            "prediction, leave out such rows and add --common-rows"
+        )
     return column.numbers
 
 
@@ -647,19 +664,29 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 
-def _units(parts: Sequence[Part], result: Sequence[Runs]) -> str:
-    """Return what to say if a run's values are related to the first one's, but spread or lie as if in another unit."""
+def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if a run is related to the first one, but falls as it rises, or as if in another unit."""
     every: list[tuple[str, np.ndarray]] = []
     for part, runs in zip(parts, result, strict=True):
         several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
-        names = several if len(several) > 1 else part.role.predicted
-        every += [(f"{name} in {part.table.name}", own) for name, own in zip(names, runs.values, strict=True)]
-    (first, one), most = every[0], 2 if len(result[0].ids) >= 10 else 10  # of few values, spreads differ by chance
+        names = several if len(several) > 1 else part.role.predicted[-1:]
+        values = runs.values if runs.kind == "values" else runs.values[..., 1]
+        every += [(f"{name} in {part.table.name}", own) for name, own in zip(names, values, strict=True)]
+    few = len(result[0].ids) < 10  # of few values, spreads differ by chance
+    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
+    if truth is not None:
+        every.append(("the true value", truth))
+    first, one = every[0]
+    ranks = np.unique(one, return_inverse=True)[1]
     for name, other in every[1:]:
         low, high = sorted((one.std(), other.std()))
-        if not low or np.corrcoef(one, other)[0, 1] < 0.5:
+        related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
+        if related < -0.5 and not few:
+            two = "units" if result[0].kind == "values" else "classes"
+            return f"{name} falls where {first} rises: if these are of two {two}, write both in one"
+        if related < 0.5 or result[0].kind != "values":
             continue
-        if high > most * low:
+        if high > (10 if few or other is truth else 2) * low:  # predictions spread less than what they predict
             wide, narrow = (name, first) if other.std() == high else (first, name)
             return (
                 f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"
@@ -699,13 +726,13 @@ def _check_class(parts: Sequence[Part], classes: Sequence[str], truth: bool) -> 
         )
 
 
-def _check_side(part: Part, p: np.ndarray, y: np.ndarray) -> None:
+def _check_side(part: Part, classes: Sequence[str], p: np.ndarray, y: np.ndarray) -> None:
     """Raise UserError for a probability that falls where the second class is true: it may be that of the first."""
-    name = part.role.predicted[0]
+    names = part.role.predicted
     if p.std() and y.std() and np.corrcoef(p, y)[0, 1] < -0.2:
         raise UserError(
-            f"{part.table.name}: {name!r} is lower where the class is 1, as if it were the probability of class 0: if "
-            f"it is that of class 1, add --probabilities {name}"
+            f"{part.table.name}: {names[-1]!r} is lower where the class is {classes[1]}, as if it were the probability "
+            f"of class {classes[0]}: if it is that of class {classes[1]}, add --probabilities {','.join(names)}"
         )
 
 
@@ -714,6 +741,8 @@ def _said(part: Part, margins: bool) -> Iterator[str]:
     grid, names = part.grid, part.role.predicted
     if grid.example is None:
         yield "examples by the order of the rows"
+    elif grid.example.lower() in INDEX:
+        yield f"examples by the numbers of the rows in {grid.example!r}"
     if part.role.wide:
         yield f"{len(names)} runs: {f'{names[0]} … {names[-1]}' if len(names) > 3 else ', '.join(names)}"
     else:

@@ -58,8 +58,8 @@ EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
 NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "nonbinder", "decoy", "non", "not"])
 """Words that name the first of two classes; so do ``no``, ``false`` and ``0`` at the end of a name."""
-CLOSE = 0.01
-"""The most that probabilities may be off a sum of one, as where they are rounded to two decimals."""
+CLOSE = 0.0101
+"""The most that two probabilities may be off a sum of one, as if rounded to two decimals; of more, half for each."""
 NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
 """The beginning of a text that has a number, such as ``0,49``, ``[0.49]`` and ``<0.49 (0.1)``, but not of a date."""
 MARKED = re.compile(r"[-+]?\d*[.,]?\d+\s*%|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?")
@@ -197,9 +197,9 @@ def _distinct(column: Column) -> bool:
 
 
 def grid_of(table: Table, example: str | None, common: bool) -> Grid:
-    """Find the row of each example in each run. Raises UserError for one that is empty, missing or there twice.
+    """Find the row of each example in each run, −1 where a run lacks it.
 
-    With ``common``, examples that some run lacks are left out.
+    Raises UserError for one that is empty or there twice or, unless ``common``, missing.
     """
     run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
@@ -221,14 +221,13 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     place, first = np.unique(r * len(ids) + t, return_index=True)
     if len(place) < table.n:
         i = int(np.setdiff1d(np.arange(table.n), first)[0])
-        where, hint = (f" of run {runs[r[i]]!r}", "") if run else ("", "; several runs need a column run")
-        raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice{hint}")
+        where, hint = (f" of run {runs[r[i]]!r}", "write other models, tasks or test sets into files of their own")
+        if not run:
+            where, hint = "", "several runs need a column run"
+        raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice; {hint}")
     at = np.full((len(runs), len(ids)), -1)
     at.flat[place] = first
-    if common:
-        whole = (at >= 0).all(axis=0)
-        ids, at = np.asarray(ids)[whole], at[:, whole]
-    if (at < 0).any():
+    if (at < 0).any() and not common:
         r0, t0 = np.argwhere(at < 0)[0]
         raise UserError(
             f"{table.name}: run {runs[r0]!r} has {int((at[r0] >= 0).sum())} of {len(ids)} examples: {ids[t0]!r} is "
@@ -420,7 +419,7 @@ class Reading:
         columns = [self.numbers(name).ravel() for name in names]
         if len(columns) == 2 and all(map(np.std, columns)) and np.corrcoef(columns)[0, 1] > -0.9:
             return False
-        return bool((np.abs(sum(columns) - 1) <= CLOSE).all())
+        return bool((np.abs(sum(columns) - 1) <= CLOSE * len(names) / 2).all())
 
     def _named(self) -> Roles | None:
         """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""
@@ -503,7 +502,7 @@ class Reading:
             columns = [self.numbers(name) for name in chosen.predicted]
             p = np.stack([1 - columns[0], *columns] if len(columns) == 1 else columns)
             best, sure = p.argmax(axis=0), np.ptp(np.sort(p, axis=0)[-2:], axis=0) > 1e-6
-            for name in rest:
+            for name in [*rest, *(name for name in moving if not self.roles[name] and self._cuts(name, p))]:
                 codes = self.table.columns[name].encoded[0][self.grid.at]
                 if len(np.unique(codes)) > len(p) and not self.table.columns[name].text:
                     continue  # another probability or score
@@ -523,12 +522,23 @@ class Reading:
                     f"--probabilities {first}, if it is that of the second class, or --runs",
                 )
 
+    def _cuts(self, name: str, p: np.ndarray) -> bool:
+        """Return whether a column has two entries, which divide the probabilities (C, R, T) of two classes in two."""
+        codes = self.table.columns[name].encoded[0][self.grid.at]
+        sides = [p[-1][codes == code] for code in np.unique(codes)]
+        if len(p) != 2 or len(sides) != 2:
+            return False
+        return bool(sides[0].max() <= sides[1].min() or sides[1].max() <= sides[0].min())
+
     def _check_runs(self, chosen: Roles) -> None:
         """Raise UserError for columns that are no runs of one model: unrelated, opposite, or on another scale."""
         if not chosen.wide or len(self.grid.runs) > 1:
             return
         columns = [self.table.columns[name] for name in chosen.predicted]
         values = np.stack([self.numbers(name)[0] for name in chosen.predicted])
+        fixed = [len(np.unique(column.encoded[0])) == 1 for column in columns]
+        if any(fixed) and not all(fixed) and values.shape[1] >= 10:
+            raise self.ask(np.array(chosen.predicted)[fixed], "the same in every row, unlike the others", "--runs")
         if any(column.text for column in columns):
             texts = {name: set(map(plain, self.table.columns[name].encoded[1])) for name in chosen.predicted}
             alone = [

@@ -1,8 +1,7 @@
 """Predictions as tidy tables, ``SAMPLING/DATASET-SPLIT.csv.gz``: one row per method, retraining and example.
 
 The columns are ``method, train_seed, test, example, y, p``; ``p`` is the probability of class 1, or the prediction of a
-regression. Of more than two classes, each has a row, with its number in ``class``. Numbers are rounded to six decimals;
-the Parquet files of an export have all digits.
+regression. Of more than two classes, each has a row, with its number in ``class``. Numbers are rounded to six decimals.
 """
 
 import gzip

@@ -166,6 +166,23 @@ def test_a_second_description_of_a_table_replaces_the_first_which_is_kept(tmp_pa
     assert load_spec(str(tmp_path / "mine.toml")).split == "random:0.8"
 
 
+def test_a_kill_leaves_the_description_before_and_an_interruption_all_files_before(tmp_path, monkeypatch):
+    file = csv(tmp_path, ["0", "1", ""])
+    first = dataset(file).path.read_text()
+    (tmp_path / "mine.toml.old").write_text("one before")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def interrupted(*_):
+        assert (tmp_path / "mine.toml.old").read_text() == first
+        raise KeyboardInterrupt
+
+    for step in ("checked", "_list_left_out"):
+        monkeypatch.setattr(author, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            dataset(file, split="random:0.8")
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -422,6 +422,21 @@ def test_a_column_that_cannot_be_learned_and_an_option_that_cannot_be_are_an_err
         described(tmp_path, texts, **given)
 
 
+def test_rows_without_molecules_may_be_named_by_whole_numbers_under_a_heading_that_says_so(tmp_path):
+    file, rows = tmp_path / "assay.csv", materials(y=["0", "1"] * 15).drop(columns="material")
+    rows.assign(sample_id=range(700, 730)).to_csv(file, index=False)
+    assert describe_file(file, target="y")["id"] == "sample_id"
+    rows.assign(NO=np.arange(30) / 7).to_csv(file, index=False)  # nitric oxide
+    with pytest.raises(UserError, match="none holds a unique name for each row"):
+        describe_file(file, target="y")
+
+
+def test_a_header_without_rows_is_named(tmp_path):
+    (tmp_path / "assay.csv").write_text("id,SMILES,y\n")
+    with pytest.raises(UserError, match=r"assay\.csv: has a header and no rows: expected"):
+        describe_file(tmp_path / "assay.csv", target="y")
+
+
 def test_blanks_between_fields_are_named(tmp_path):
     (tmp_path / "assay.csv").write_text("smiles y\nCCO 1\n")
     with pytest.raises(UserError, match=r"its only column is 'smiles y': put commas"):

@@ -87,6 +87,7 @@ def to_expect(of: Properties, unit: str = "") -> str:
     if not found:
         return ""
     (model, first), *others = found
+    others = others if of.scaffolds is not None else []  # those read molecules
     regression = of.task == "regression"
     scale, shown = (of.sd or 1.0, f" {unit or 'target units'}") if regression else (100.0, " %")
 

@@ -79,6 +79,9 @@ def test_a_report_says_in_one_line_what_to_expect_of_erm_and_of_the_calmest_meth
         "Expect 18 to 37 % of predictions to flip between two halves of the training rows with ERM, 8.9 to 20 % with "
         "SVM (95 % prediction intervals, from 20 families of datasets; a k-NN flips 20 %)"
     )
+    of_rows = to_expect(replace(KNOWN, scaffolds=None, similarity=None))
+    assert "SVM" not in of_rows  # which may read molecules
+    assert "with ERM (95 %" in of_rows
 
 
 def test_a_regressions_churn_is_said_in_the_unit_of_its_target(publish: Publish):

@@ -71,6 +71,7 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, CHANCE[:2].round(2))
 SPARSE = np.arange(T) == 199
 
 
@@ -107,7 +108,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
         {"flips": FLIPS, "bad": BAD},
     ),
-    "numbers for columns of classes": (two(y_true=TRUE, **NAMED), {}, "--classes active,inactive$"),
+    "numbers for columns of classes": (two(y_true=TRUE, **NAMED), {}, "--classes inactive,active$"),
+    "numbers for columns of three classes": (
+        *(two(y_true=TRUE + 1, low=CHANCE[:2] / 2, mid=CHANCE[:2] / 2, high=1 - CHANCE[:2]), {}),
+        "--classes low,mid,high$",
+    ),
     "numbers for columns of classes, said": (
         *(two(y_true=TRUE, **NAMED), {"classes": ("inactive", "active")}),
         {"flips": FLIPS, "bad": BAD},
@@ -131,7 +136,7 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "words for numbers, said twice": (
         *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("0", "1", "inactive", "active")}),
-        "do not match.* e.g. --classes active,inactive$",
+        "do not match.* e.g. --classes inactive,active$",
     ),
     "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CLASS[:2] + 1), {}, "--classes"),
     "1 and 2 for 0 and 1, said": (
@@ -231,8 +236,29 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
     "opposite columns": (two(y_true=TRUE, seed0=CHANCE[:2], seed1=(0.9 - 0.8 * CHANCE[:2])), {}, "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - CHANCE[:2]), {}, "--probabilities"),
+    "probabilities of two decimals": (
+        two(p0=(1 - ROUNDED).round(2), p1=ROUNDED.round(2)),
+        {},
+        {"flips": (np.diff(ROUNDED > 0.5, axis=0)).mean()},
+    ),
+    "bounds in a truth of numbers": (
+        two(y_true=np.where(SPARSE, ">9", IC50.astype(str)), y_pred=VALUES[:2]),
+        {},
+        "a.csv: a true value is '>9': expected a number",
+    ),
+    "both probabilities under the name of the other": (
+        two(y_true=TRUE, p0=np.stack([1 - CHANCE[0], CHANCE[1]]), p1=np.stack([CHANCE[0], 1 - CHANCE[1]])),
+        {},
+        "b.csv: 'p1' is lower where the class is 1, .* add --probabilities p0,p1$",
+    ),
     "the probability of the predicted class": (two(prob=np.maximum(CHANCE, 1 - CHANCE)[:2]), {}, "--probabilities"),
     "classes by another threshold": (two(y_true=TRUE, prob=CHANCE[:2], pred=(CHANCE[:2] > 0.3) * 1), {}, "--runs"),
+    "classes of another threshold under any name": (
+        two(p1=CHANCE[:2], call=WORD[(CHANCE[:2] > 0.3) * 1]),
+        {},
+        "--runs",
+    ),
+    "classes under any name": (two(p1=CHANCE[:2], call=WORD[CLASS[:2]]), {}, {"flips": FLIPS}),
     "between 0 and 1 without truth": (two(pred=CHANCE[:2]), {}, "--kind"),
     "another test set beside": (two(p1=CHANCE[:2], split=np.where(TRUE, "id", "ood")), {}, "one test set"),
 }
@@ -350,6 +376,7 @@ def test_predictions_of_two_tasks_or_units_are_refused_and_other_names_are_said(
         (lambda v: v, ""),
         (lambda v: 1000 * v, "b.csv spreads [0-9,]+ times as far"),
         (lambda v: v - 273.15, "b.csv is -27"),
+        (lambda v: 10 ** (9 - v), "b.csv falls where .* rises"),
     ],
 )
 @pytest.mark.parametrize("layout", ["tables", "wide", "long"])
@@ -361,7 +388,20 @@ def test_runs_that_seem_to_have_two_units_are_pointed_at(form, said, layout, tmp
     elif layout == "long":
         frames = [pd.concat([frame.assign(run=r) for r, frame in enumerate(frames)])]
     columns = found(frames, tmp_path)[0].columns.replace("a.csv", "b.csv")
-    assert re.search(f"{said}.*: if these are two units, write both in one" if said else r"truth: y_true\.$", columns)
+    of = "of " * ("falls" in said)
+    assert re.search(f"{said}.*: if these are {of}two units, write both" if said else r"truth: y_true\.$", columns)
+
+
+def test_a_truth_of_another_unit_and_probabilities_of_another_class_are_pointed_at(tmp_path: Path) -> None:
+    for y in (10 ** (9 - IC50), 1000 * IC50):
+        assert "write both in one" in found(two(y_true=y, y_pred=VALUES[:2]), tmp_path)[0].columns
+    frames = two(p1=np.stack([CHANCE[0], 1 - CHANCE[1]]))
+    assert "a.csv rises: if these are of two classes, write both in one" in found(frames, tmp_path)[0].columns
+
+
+def test_examples_that_only_numbers_of_rows_name_are_pointed_at(tmp_path: Path) -> None:
+    frames = [frame.drop(columns="smiles").reset_index(names="") for frame in two(p1=CHANCE[:2])]
+    assert found(frames, tmp_path)[0].columns.startswith("examples by the numbers of the rows in ''; predictions: p1")
 
 
 @pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
@@ -431,6 +471,8 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
             "4 runs: run0 … run3; truth: y_true; run3 in FILE is only 0 and 1, read as probabilities like the others.",
         ),
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), {}, UserError("beyond 0 to 1")),
+        (wide(CHANCE, "seed{}", y_true=TRUE, seed5=0), {}, UserError("'seed5': the same in every row.* --runs")),
+        (wide(CLASS, "seed{}", y_true=TRUE, seed5=1), {}, UserError("'seed5': the same in every row.* --runs")),
     ],
 )
 def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(table, said, expected, path):
@@ -563,6 +605,14 @@ def test_ids_that_do_not_match_are_shown_with_the_likely_cause(old, new, common,
         found([pd.DataFrame({"id": ["001", "002"], "p1": [0.1, 0.9]})], tmp_path, truth=truth)
 
 
+def test_what_common_rows_leave_out_is_counted_and_ids_that_may_be_the_same_are_named(tmp_path: Path) -> None:
+    table = save(long(p1=P1.ravel()).drop(index=[9, 17]), tmp_path / "p.csv")
+    assert read(table, common=True).columns.endswith("truth: y_true; 5 of 7 examples, those in common.")
+    frames = [pd.DataFrame({"id": ids, "y_true": [0, 1], "p1": [0.1, 0.9]}) for ids in (("a", "B"), ("a", "b"))]
+    columns = found(frames, tmp_path, common=True)[0].columns
+    assert "1 of 3 examples, those in common; 'B' and 'b' may be the same" in columns
+
+
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
     table = long(p0=1 - P1.ravel(), p1=P1.ravel()).astype({column: object})
     table.loc[row, column] = value
@@ -576,7 +626,7 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("p1", 9, "nan"), r"row 10, column 'p1': expected a finite number"),
         (changed("p1", 9, 7), r"row 10, columns p0, p1: expected probabilities that sum to 1, found .*7"),
         (changed("train_seed", slice(14, 20), "mean"), r"column 'train_seed': 'mean' is by its name no run"),
-        (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice"),
+        (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice; write other models"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
