@@ -175,7 +175,7 @@ def test_the_answer_names_the_remedies_that_still_help_and_stands_on_a_page_with
     figure = draw(Drawing(of_factors, ("classification", shares)))
     assert f"of matched churn: Learner {100 * shares['matched churn']['learner',].value:.0f} %; Features " in figure.alt
     shown = Site(results, results, "runs", {}, figures=[figure])
-    page = dict(shown.overall())["factors.html"]
+    page = dict(shown.illustrated())["factors.html"]
     assert all(unescape(page).count(line) == 1 for line in lines)
     assert page.count("<svg") == 1
     assert page.count("<table") == 4
