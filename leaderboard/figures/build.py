@@ -9,7 +9,6 @@ from joblib import hash
 from pydantic import TypeAdapter
 
 from benchmark.files import named, program
-from benchmark.measure.catalogue import ORDER
 from benchmark.types import TASKS, Sampling
 from leaderboard.figures import charts, factors, pareto, ranks, triage
 from leaderboard.figures.cases import cases
@@ -59,7 +58,7 @@ def _name(drawing: Drawing) -> str:
     )
 
 
-SHOWN = ("accuracy", "mae", "churn", "delta_churn", "matched_accuracy", "matched_churn", ORDER["regression"].key)
+SHOWN = ("churn", "delta_churn")
 """Keys of the estimates of boards that figures show."""
 
 
