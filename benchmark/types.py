@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -284,14 +284,14 @@ class Predictions:
 
     def halvings(self) -> list[Predictions]:
         """Return the two runs of each halving."""
-        return [self.only(pair)._part(sampling=PAPER) for pair in self.pairs().tolist()]
+        return [self.only(pair).under(PAPER, self.class_shares) for pair in self.pairs().tolist()]
 
     def tens(self) -> list[Predictions]:
         """Return the runs of up to ten halvings each, two by two, so that a measure compares many pairs at once."""
         if "tens" not in self.computed:
             pairs = self.pairs()
             parts = (pairs[start : start + 10].ravel().tolist() for start in range(0, len(pairs), 10))
-            self.computed["tens"] = [self.only(part)._part(sampling=PAPER) for part in parts]
+            self.computed["tens"] = [self.only(part).under(PAPER, self.class_shares) for part in parts]
         return self.computed["tens"]
 
     def only(self, runs: Sequence[int]) -> Predictions:
@@ -301,6 +301,10 @@ class Predictions:
     def on(self, rows: np.ndarray) -> Predictions:
         """Select test examples by a boolean mask (T,) or by position."""
         return self._part(ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
+
+    def under(self, sampling: Sampling, class_shares: tuple[float, ...]) -> Predictions:
+        """Return the same predictions with another sampling and other shares of the classes."""
+        return self._part(sampling=sampling, class_shares=class_shares)
 
     def _part(self, **fields: Any) -> Predictions:
         """Return a selection, without a second look at each value: statistics select many thousand times."""
@@ -334,7 +338,8 @@ class Predictions:
                 f"{self.values[s, t, c]} for train seed {self.seeds[s]}, example {self.ids[t]}, output {c}"
             )
         if self.task == "classification":
-            off = np.maximum(np.abs(self.values.sum(axis=2) - 1), -self.values.min(axis=2))
+            classes = np.moveaxis(self.values, 2, 0)  # to reduce the short last axis takes six times as long
+            off = np.maximum(np.abs(reduce(np.add, classes) - 1), -reduce(np.minimum, classes))
             if off.max() > 1e-3:
                 s, t = np.unravel_index(off.argmax(), off.shape)
                 raise ValueError(

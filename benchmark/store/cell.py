@@ -226,7 +226,7 @@ class Cell:
         known = {
             name: p
             if (p.sampling, p.class_shares) == (self.key.sampling, shares)
-            else replace(p, sampling=self.key.sampling, class_shares=shares)
+            else p.under(self.key.sampling, shares)
             for name, p in self.predictions.items()
         }
         object.__setattr__(self, "predictions", known)
@@ -339,7 +339,7 @@ def _check(key: CellKey, facts: Facts, predictions: Mapping[str, Predictions]) -
             )
         numbers = np.issubdtype(p.y.dtype, np.integer) or np.issubdtype(p.y.dtype, np.floating)
         classes = p.values.shape[2] if p.task == "classification" else 0
-        if not numbers or not np.isfinite(p.y).all() or (classes and not np.isin(p.y, range(classes)).all()):
+        if not numbers or not np.isfinite(p.y).all() or (classes and not set(p.y.tolist()) <= {*range(classes)}):
             raise ValueError(f"{test}: expected labels {f'from 0 to {classes - 1}' if classes else 'that are finite'}")
 
 
