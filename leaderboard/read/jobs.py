@@ -16,7 +16,7 @@ from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
 
 TOGETHER = 16
-"""Jobs that are handed to other processes at once."""
+"""Jobs that are handed to other processes at once, after the first, of which there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
             continue
         sent.add(job.name)
         todo.append(delayed(_make)(job, _folder() / job.name))
-        if len(todo) == TOGETHER:
+        if len(todo) == min(TOGETHER, 1 + len(new)):
             send()
     send()
 

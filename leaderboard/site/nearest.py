@@ -56,13 +56,12 @@ def content(
     return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "influential": influential}
 
 
-def search(datasets: Iterable[tuple[Dataset, Molecules | None]]) -> None:
-    """Search the nearest rows of all test molecules at once, for ``content`` to find in the cache."""
+def search(datasets: Iterable[tuple[Dataset, Molecules | None]]) -> Iterator[bytes]:
+    """Search the nearest rows of all test molecules at once, for ``content`` to find in the cache when all are done."""
     known = ((dataset, molecules) for dataset, molecules in datasets if molecules is not None)
-    for _ in made(
+    return made(
         job for dataset, molecules in known for split in dataset.splits for job in _jobs(dataset, split, molecules)
-    ):
-        pass
+    )
 
 
 def _jobs(dataset: Dataset, split: int, molecules: Molecules) -> Iterator[Job]:
@@ -82,9 +81,11 @@ def _jobs(dataset: Dataset, split: int, molecules: Molecules) -> Iterator[Job]:
 def _nearest(rows: Sequence[str], tests: Mapping[str, Sequence[str]]) -> bytes:
     """Return for each test set the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` to each of its molecules,
     the most similar first, and their similarities (T, K)."""
+    from benchmark.data.checks.nearest import first  # RDKit
+
     every = similarities([smiles for part in tests.values() for smiles in part], rows)
     parts = dict(zip(tests, np.split(every, np.cumsum([len(part) for part in tests.values()])[:-1]), strict=True))
-    order = {name: np.argsort(-part, axis=1, kind="stable")[:, :NEAREST] for name, part in parts.items()}
+    order = {name: first(part, NEAREST) for name, part in parts.items()}
     values = {name: np.take_along_axis(part, order[name], axis=1).round(2).tolist() for name, part in parts.items()}
     return json.dumps([{name: part.tolist() for name, part in order.items()}, values]).encode()
 

@@ -12,7 +12,7 @@ from rdkit.DataStructs import BulkTanimotoSimilarity
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from benchmark.data.checks.health import examine
-from benchmark.data.checks.nearest import _closeness, ranked, tanimoto
+from benchmark.data.checks.nearest import _closeness, first, ranked, tanimoto
 from benchmark.data.checks.properties import HALVINGS, REACH, disagreement, knn_churn, properties
 from benchmark.data.problem import load_problem, split_rows
 from benchmark.data.rows import load_rows
@@ -62,6 +62,13 @@ def test_neighbours_are_ranked_as_rdkit_does_and_the_first_of_equals_is_first():
     assert tanimoto(rows, rows) == pytest.approx(alike)
     wanted = [sorted(range(5), key=lambda j: (-alike[i, j], j))[:4] for i in range(5)]
     assert ranked(rows, rows, tanimoto, 4).tolist() == wanted
+
+
+@pytest.mark.parametrize("most", [1, 4, 9, 30])
+def test_the_first_of_a_row_are_those_of_a_whole_sort_whatever_is_equal(most):
+    similar = np.random.default_rng(2).integers(0, 5, (50, 30)) / 4
+    assert first(similar, most).tolist() == np.argsort(-similar, axis=1, kind="stable")[:, :most].tolist()
+    assert first(similar[:, :3], most).shape == (50, min(most, 3))
 
 
 def test_disagreement_is_the_chance_that_two_neighbours_differ():
