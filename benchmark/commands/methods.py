@@ -62,6 +62,6 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
             file.write(text)
     except FileExistsError:
         raise UserError(f"{path} exists: choose another name, or edit the file") from None
-    run = f"churn run --method erm,{name} --dataset lite --seeds 5"
+    run = f"churn run --method erm,{name} --dataset lite --sampling halves"
     commands = (f"churn check {name}", run, "churn build --published --out site")
     say("\n  ".join((f"wrote {path}\nnext: edit it, then", *commands)))
