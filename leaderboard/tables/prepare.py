@@ -3,12 +3,11 @@
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from benchmark.files import named, program
 from benchmark.measure.intervals import IntervalKind
@@ -20,7 +19,10 @@ from leaderboard.tables.influences import Influences, influences
 from leaderboard.tables.order import values_of
 
 Kinds = Sequence[IntervalKind]
-COMPUTED = TypeAdapter(tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both])
+COMPUTED = TypeAdapter(
+    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both],
+    config=ConfigDict(ser_json_inf_nan="constants"),
+)
 """What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
 
 
@@ -32,7 +34,7 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (_bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        known, scorecard, influence, values, both = COMPUTED.validate_python(json.loads(content))
+        known, scorecard, influence, values, both = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
         dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
 
@@ -51,4 +53,4 @@ def _bare(dataset: Dataset) -> Dataset:
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
     rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset)
-    return json.dumps(COMPUTED.dump_python((known, *rest))).encode()
+    return COMPUTED.dump_json((known, *rest))
