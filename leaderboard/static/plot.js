@@ -95,7 +95,8 @@ function draw(table, rows, picked, pick) {
   const keys = headers(table).map((th) => th.dataset.key);
   const points = rows.map((row) => pointOf(row, table, keys)).filter(Boolean);
   const up = $(`th[data-key="${table.dataset.x}"]`, table).dataset.better === "up";
-  const [xTitle, yTitle] = [axis(table, table.dataset.x), axis(table, table.dataset.y)];
+  const { x, y, unit } = table.dataset;
+  const [xTitle, yTitle] = [`${axis(table, x)}${unit ? ` (${unit})` : ""}`, axis(table, y)];
   const { color: ink, borderTopColor: line, outlineColor: soft, backgroundColor: back } = getComputedStyle(canvas);
   const front = frontOf(points, up);
   const shown = points.map((p) => p.slug).join(" ") + table.closest("section")?.dataset.set;

@@ -214,10 +214,10 @@ function themed(show) {
 
 /** Plot the first table of a dataset's page while the section is open, whose data name the columns as their heads do. */
 function plotted(section) {
-  const { x, y, better } = section.dataset;
+  const { x, y, better, unit } = section.dataset;
   const table = $(".scroll table", section.parentElement);
   for (const th of headers(table)) th.dataset.key = th.textContent.trim();
-  Object.assign(table.dataset, { x, y });
+  Object.assign(table.dataset, { x, y, unit });
   $(`th[data-key="${x}"]`, table).dataset.better = better;
   let picked = [];
   const show = () => section.open && drawing()

@@ -100,7 +100,10 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
         make_cell("d0@batch_size=32@epochs=10@train=20@weight_decay=0.1", method, about=variant)
         for method in ("erm", "calm")
     ]
-    made_up += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("calm", 0.1))]
+    made_up += [
+        make_cell("r", method, values=y[:, None] + spread * noise, y=y, about={"unit": "pIC50"})
+        for method, spread in (("erm", 0.2), ("calm", 0.1))
+    ]
     return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
 
 

@@ -311,6 +311,8 @@ def test_the_plot_of_a_dataset_has_the_rows_of_its_first_table(page: Page, resul
     page.run("document.querySelector('#plotted').open = true")
     page.wait("typeof chart !== 'undefined' && chart !== null")
     dataset = results.dataset(name)
+    unit = " (pIC50)" * (dataset.task == "regression")
+    assert f"{KEPT[dataset.task].title}{unit}" in page.run("return chart.options.scales.x.title.text")
     points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.x, p.y, p.reference, p.hollow])")
     assert len(points) == len(board(dataset).rows)
     for row, (title, x, y, *marked) in zip(board(dataset).rows, points, strict=True):
