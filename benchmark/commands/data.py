@@ -287,7 +287,7 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
         from benchmark.data.rows import feature_columns
 
         say(f"  no column holds SMILES (--smiles COLUMN names one); features: {', '.join(feature_columns(specs[0]))}")
-    for line in offers(file, every[0]):
+    for line in offers(file, every[0], targets):
         say(f"  {line}")
     reports = [examine(spec, 99, expectation=True) for spec in specs]
     for spec, report in zip(specs, reports, strict=True):

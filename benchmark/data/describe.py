@@ -725,10 +725,13 @@ def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
     return categories
 
 
-def offers(file: Path, fields: dict[str, Any]) -> list[str]:
-    """Return what else the columns of a table could be used for: given splits, dates to split by, and groups."""
+def offers(file: Path, fields: dict[str, Any], targets: Sequence[str] = ()) -> list[str]:
+    """Return what else the columns of a table could be used for: given splits, dates to split by, and groups.
+
+    ``targets`` are those of other datasets of the table.
+    """
     _, table = table_of(file, fields.get("sheet", ""))
-    used = {fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
+    used = {*targets, fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
     used |= {fields["split"].partition(":")[2].partition(":")[0], *(name for name, *_ in fields.get("one_hot", []))}
     lines = []
     for name in table.columns.drop(LINE):

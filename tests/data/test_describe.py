@@ -751,6 +751,9 @@ def test_names_dates_splits_and_groups_are_noticed(tmp_path):
         "'Set' says which rows are for training and test: --split given:Set takes them as they are",
         "'fold' holds numbers of folds: --split fold:fold tests on the last, fold:fold:0 on fold 0",
     ]
+    assert offers(tmp_path / "assay.csv", fields, ["measured", "series", "Set", "fold"]) == [], (
+        "targets are no features"
+    )
     for split, rows in (("given:Set", (18, 9)), ("fold:fold", (24, 12)), ("fold:fold:0", (24, 12))):
         problem = load_problem(str(dataset(tmp_path / "assay.csv", split=split).path))
         assert (len(problem.train), len(problem.evals["id"])) == rows
