@@ -1,6 +1,7 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
@@ -90,7 +91,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     first = result[0]
     numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
-    related = _related(parts, result) if numbers else ""
+    related = (_related(parts, result) if numbers else "") or _opposed(parts, result)
     return [
         replace(
             runs,
@@ -203,11 +204,13 @@ def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options)
 def _pair(ids: Sequence[str], others: Collection[str]) -> str:
     """Return, for an error, an id of each that may be the same example, or if there is none in common, the first ones.
 
-    Leading zeros, a ``.0`` and capitals may be what differs, and for molecules the spelling of the SMILES.
+    Leading zeros, a ``.0``, capitals, dashes and the encoding of accents may be what differs, and for molecules the
+    spelling of the SMILES.
     """
 
     def bare(text: str) -> str:
-        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", text.casefold())
+        plainly = unicodedata.normalize("NFKC", re.sub(r"[\u2010-\u2015\u2212]", "-", text)).casefold()
+        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", plainly)
 
     own = set(ids)
     left, others_left = [text for text in ids if text not in others], [text for text in others if text not in own]
@@ -215,7 +218,7 @@ def _pair(ids: Sequence[str], others: Collection[str]) -> str:
         known = {form(text): text for text in others_left[:MOST_COMPARED]} if left else {}
         mine = next((text for text in left[:MOST_COMPARED] if form(text) and form(text) in known), None)
         if mine is not None:
-            return f"; {mine!r} and {known[form(mine)]!r} may be the same: expected ids that are written alike"
+            return f"; {mine!a} and {known[form(mine)]!a} may be the same: expected ids that are written alike"
     return f": {ids[0]!r} and {next(iter(others))!r} are the first" if own.isdisjoint(others) else ""
 
 
@@ -740,6 +743,21 @@ def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
             )
         if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
             return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
+    return ""
+
+
+def _opposed(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if predictions of one of two classes are mostly of examples of the other."""
+    for part, runs in zip(parts, result, strict=True):
+        if runs.y is None or len(runs.classes) != 2 or len(runs.ids) < 20:
+            continue
+        second = (runs.values[..., 1] if runs.kind == "probabilities" else runs.values).mean(axis=0)
+        if second.std() and runs.y.std() and np.corrcoef(second, runs.y)[0, 1] < -0.2:
+            zero, one = runs.classes
+            return (
+                f"{part.role.predicted[-1]} in {part.table.name} says {one} more often where the truth is {zero}: if "
+                f"the classes are exchanged, use --classes {one},{zero}"
+            )
     return ""
 
 

@@ -613,6 +613,16 @@ def test_the_option_for_classes_is_shown_with_the_negative_class_first(negative,
     assert estimates["bad"].value == pytest.approx(BAD)
 
 
+@pytest.mark.parametrize("column", ["p1", "y_pred"])
+def test_classes_that_seem_to_be_exchanged_are_pointed_at(column: str, tmp_path: Path) -> None:
+    tables = two(y_true=WORD[TRUE], **{column: CHANCE[:2] if column == "p1" else CLASS[:2]})
+    expected = (
+        f"{column} in .*a.csv says inactive more often where the truth is active: .*use --classes inactive,active"
+    )
+    assert re.search(expected, found(tables, tmp_path, classes=("active", "inactive"))[0].columns)
+    assert "more often" not in found(tables, tmp_path, classes=("inactive", "active"))[0].columns
+
+
 def test_the_tables_of_knime_and_caret_have_their_truth_beside_predictions(tmp_path: Path) -> None:
     p = {"P (active=0)": 1 - CHANCE[:2], "P (active=1)": CHANCE[:2], "Prediction (active)": CLASS[:2]}
     knime = [
@@ -640,6 +650,8 @@ def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
         (("mol-01", "a"), ("MOL-1", "a"), False, "'mol-01' and 'MOL-1' may be the same: .*add --common-rows"),
         (("a", "b"), ("c", "d"), False, "no example in common: 'a' and 'c' are the first$"),
         (("10", "2"), ("1", "2"), False, "'10' is in .* only; to compare those in common, add --common-rows"),
+        (("A\u20111", "é"), ("A-1", "é"), False, r"'A\\u20111' and 'A-1' may be the same"),
+        (("\xe9", "a"), ("e\u0301", "a"), False, r"'\\xe9' and 'e\\u0301' may be the same"),
         (("CCO", "CCN"), ("OCC", "CCN"), False, "'CCO' and 'OCC' may be the same: expected ids that are written alike"),
     ],
 )
