@@ -783,8 +783,9 @@ def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: st
 
     ``y`` are the numbers or the classes of rows of the table.
     """
-    target = y if pd.api.types.is_numeric_dtype(y) else pd.Series(pd.factorize(y)[0], y.index)
-    if len(y) < FEWEST_TOLD or target.nunique() < 2 or (y.dtype == object and target.nunique() > 2):
+    numeric = pd.api.types.is_numeric_dtype(y)
+    target = y if numeric else pd.Series(pd.factorize(y)[0], y.index)
+    if len(y) < FEWEST_TOLD or target.nunique() < 2 or (not numeric and target.nunique() > 2):
         return []
     for rows in (y.index[:SAMPLE], y.index):  # of thousands of columns, few are left
         texts = table.loc[rows, names].map(lambda text: spelled(text, decimal)) if decimal else table.loc[rows, names]
