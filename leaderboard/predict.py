@@ -19,11 +19,12 @@ from joblib import Parallel, delayed
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
 from benchmark.data.describe import refuse_headless, smiles_column
 from benchmark.data.features import Parsed, morgan
-from benchmark.data.inputs import SMILES, Featuriser
+from benchmark.data.inputs import SMILES, Featuriser, inputs_of
 from benchmark.data.problem import fold, given, labels, split_rows
 from benchmark.data.readers import LINE, MISSING, distinct, read
-from benchmark.data.rows import load_rows
+from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
+from benchmark.data.values import is_missing, spelled
 from benchmark.errors import UserError, number_of
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
@@ -236,6 +237,7 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
             )
     if spec.log10 and spec.task == "regression":
         notes.append(f"prediction and spread are decimal logarithms of {spec.target!r}")
+    notes += _unlike(spec, table)
     if not spec.smiles:
         return table
     columns = [name for name in table.columns if name != LINE]
@@ -258,6 +260,28 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     table = table.assign(**{SMILES: table[chosen]})
     table.attrs["smiles"] = chosen
     return table
+
+
+def _unlike(spec: DatasetSpec, table: pd.DataFrame) -> list[str]:
+    """Return lines on columns of numbers that are empty, or go beyond those of the dataset, as in another unit."""
+    names = [name for name in feature_columns(spec) if name in table] if "columns" in spec.features else []
+    if not names:
+        return []
+    ours, empty, beyond = inputs_of(spec, load_rows(spec)), [], []
+    for name in names:
+        decimal = "" if name in table.attrs["native"] else spec.decimal
+        values = pd.to_numeric(table[name].map(lambda text, mark=decimal: spelled(text, mark)), errors="coerce")
+        low, high = ours[name].min(), ours[name].max()
+        far = values[(values < low) | (values > high)]
+        if is_missing(table[name], spec.missing).all():
+            empty.append(repr(name))
+        elif len(far):
+            beyond.append(f"{name!r} ({number_of(len(far), 'row')}, such as {far.iloc[0]:g}; from {low:g} to {high:g})")
+    what = {
+        f"columns without a number, whose means in {spec.name} are taken": empty,
+        f"columns with numbers beyond those that they have in {spec.name}": beyond,
+    }
+    return [f"{said}: {', '.join(of[:5])}{', …' if len(of) > 5 else ''}" for said, of in what.items() if of]
 
 
 def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:

@@ -264,9 +264,15 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     if not targets:
         raise UserError(f"--target {target!r}: expected the column to predict")
     refuse_equal_names(targets)
-    every = [
-        describe_file(file, target=column, beside=[*filter(column.__ne__, targets)], **chosen) for column in targets
-    ]
+    try:
+        every = [
+            describe_file(file, target=column, beside=[*filter(column.__ne__, targets)], **chosen) for column in targets
+        ]
+    except UserError as error:
+        shared = [f"--{option}" for option in ("positive", "classes", "task", "log10", "merge") if option in chosen]
+        if len(targets) == 1 or not shared:
+            raise
+        raise UserError(f"{error}; {', '.join(shared)} is for each target: give those alone that share it") from error
     _say_columns(every[0])
     notes: dict[str, None] = {}
     specs = []
@@ -281,7 +287,7 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
         from benchmark.data.rows import feature_columns
 
         say(f"  no column holds SMILES (--smiles COLUMN names one); features: {', '.join(feature_columns(specs[0]))}")
-    for line in offers(file, every[0]):
+    for line in offers(file, every[0], targets):
         say(f"  {line}")
     reports = [examine(spec, 99, expectation=True) for spec in specs]
     for spec, report in zip(specs, reports, strict=True):

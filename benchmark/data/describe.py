@@ -75,12 +75,16 @@ CHOICES = {
     "decimal": (",", "."),
     "bounds": ("exclude", "exact"),
 }
+MOST_ABOVE = 10
+"""Rows that may stand above the names of the columns, by mistake."""
 MOST_CLASSES = 10
 MOST_CATEGORIES = 100
 FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 OWN = "own"
 """The group of a user's datasets, which are never averaged with others."""
+FEWEST_TOLD = 20
+"""Rows from which on a column that orders them by their targets does so by no chance."""
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
@@ -165,6 +169,12 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
             refuse_headless(columns, file.name)
             if len(columns) == 1:
                 raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
+            lines = table[LINE][(table[columns] == column).any(axis=1)]
+            if len(lines) == 1 and lines.index[0] < MOST_ABOVE:
+                raise UserError(
+                    f"{file.name}: no column {column!r}, but it stands on line {lines.iloc[0]}: if the names of the "
+                    "columns are there, remove what stands above them"
+                )
             raise did_you_mean(f"column of {file.name}", column, columns)
     if table.empty:
         raise UserError(f"{file.name}: has a header and no rows: expected a row for each molecule or measurement")
@@ -190,6 +200,12 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         raise UserError(f"{file.name}: --desalt is for molecules, and no column holds SMILES: leave it out")
     else:
         roles = _of_rows(table, columns, given, meaning, notes, file.name)
+        apart = {given.target, roles["id"], *roles["ignore"], *given.one_hot, *roles["split"].split(":")[1:2]}
+        y = target.numbers if len(target.numbers) else target.texts.map(folded)
+        for name in _given_away(table, [name for name in columns if name not in apart], y, meaning.get("decimal", "")):
+            notes.append(
+                f"{name!r} tells the target of every row: if it is made from it, leave it out ('ignore' in the TOML)"
+            )
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
     if len(target.numbers) and not given.log10:
@@ -709,10 +725,13 @@ def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
     return categories
 
 
-def offers(file: Path, fields: dict[str, Any]) -> list[str]:
-    """Return what else the columns of a table could be used for: given splits, dates to split by, and groups."""
+def offers(file: Path, fields: dict[str, Any], targets: Sequence[str] = ()) -> list[str]:
+    """Return what else the columns of a table could be used for: given splits, dates to split by, and groups.
+
+    ``targets`` are those of other datasets of the table.
+    """
     _, table = table_of(file, fields.get("sheet", ""))
-    used = {fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
+    used = {*targets, fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
     used |= {fields["split"].partition(":")[2].partition(":")[0], *(name for name, *_ in fields.get("one_hot", []))}
     lines = []
     for name in table.columns.drop(LINE):
@@ -738,7 +757,8 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
             lines.append(f"{name!r} holds dates: {split if dates == 'clear' else AMBIGUOUS}")
         elif numbers.isna().all() and 2 <= there.nunique() <= len(there) / 2 and name not in table.attrs["repeated"]:
             line = f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together"
-            if there.nunique() <= MOST_CATEGORIES:
+            told = table.groupby(name)[fields["target"]].nunique().max() == 1  # so they may be made from the target
+            if there.nunique() <= MOST_CATEGORIES and not told:
                 line += f"; --one-hot {name} makes them features"
             lines.append(line)
     return lines
@@ -756,6 +776,30 @@ def _dates(texts: pd.Series) -> str:
     except UserError as error:
         return "ambiguous" if "month first" in str(error) else ""
     return "clear"
+
+
+def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: str) -> list[str]:
+    """Return the columns of numbers that order the rows by their targets, as a copy does, or the number that was cut.
+
+    ``y`` are the numbers or the classes of rows of the table.
+    """
+    numeric = pd.api.types.is_numeric_dtype(y)
+    target = y if numeric else pd.Series(pd.factorize(y)[0], y.index)
+    if len(y) < FEWEST_TOLD or target.nunique() < 2 or (not numeric and target.nunique() > 2):
+        return []
+    for rows in (y.index[:SAMPLE], y.index):  # of thousands of columns, few are left
+        texts = table.loc[rows, names].map(lambda text: spelled(text, decimal)) if decimal else table.loc[rows, names]
+        numbers, _ = features.numbers_in(texts)
+        names = [name for name, own in zip(names, numbers.T, strict=True) if _orders(own, target[rows].to_numpy())]
+    return names
+
+
+def _orders(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether y rises, or falls, with x, and rows with the same x have the same y."""
+    x, y = x[~np.isnan(x)], y[~np.isnan(x)]
+    order = np.argsort(x, kind="stable")
+    same, steps = np.diff(x[order]) == 0, np.diff(y[order])
+    return len(x) >= FEWEST_TOLD and not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:
@@ -810,6 +854,8 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
             if table[name].str.contains(mark).mean() > 0.5:
                 raise UserError(f"{file}: column {name!r} holds {kind}, which is not supported: add a column of SMILES")
     refuse_headless(candidates, file)
+    if "" in candidates:
+        raise UserError(f"{file}: the column of SMILES has no name: write SMILES above it")
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
     return next(iter(candidates), one)
@@ -830,12 +876,15 @@ def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: 
     """Return the first column of texts, or else of whole numbers under a name that says so, that names each row."""
     for name in columns:
         if name != target and name in texts and table[name].is_unique:
+            if not name:
+                raise UserError("the column that names the rows has no name: write one above it, such as id")
             return name
     if (name := _names(table, columns, {target})) and table[name].str.fullmatch(r"\s*\d+\s*").all():
         return name
     raise UserError(
         "no column holds SMILES, and none holds a unique name for each row: choose --smiles or --id among "
-        + ", ".join(columns)
+        + ", ".join(filter(None, columns))
+        + ", or add a column of names"
     )
 
 

@@ -299,5 +299,6 @@ def make_split(
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:
-            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}")
+            hint = "; if the rows of 'ood' are its only test set, write test there" * (kind == "given" and part == "id")
+            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")
     return split

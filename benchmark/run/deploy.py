@@ -291,7 +291,7 @@ def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.Da
         if SMILES in rows:
             rows[SMILES] = KNOWN[: len(rows)]
         for name in rows.columns.drop(SMILES, errors="ignore"):
-            rows[name] = "" if inputs[name].dtype == object else float(inputs[name].median())
+            rows[name] = float(inputs[name].median()) if pd.api.types.is_numeric_dtype(inputs[name]) else ""
     return rows
 
 

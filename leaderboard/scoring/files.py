@@ -19,6 +19,8 @@ from benchmark.errors import UserError
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 MOST_BYTES = 2**31
 """Bytes of a table in memory, where each text is kept once."""
+SEPARATED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?[,;|\t]*\r?\n', re.IGNORECASE)
+"""Excel's first line for the separator."""
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
@@ -97,7 +99,9 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
         found = kinds.get(path.suffix.lower(), texts_of)(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
-        long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * ("block" in str(error))
+        long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * (
+            "straddling" in str(error)
+        )
         raise UserError(f"{name}: cannot be read as {expected}: {error}{long}") from error
     columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
     read = table(name, columns, ordered=ordered)
@@ -192,7 +196,8 @@ def _logged(path: Path) -> Iterable[tuple[str, Any]]:
 
 
 def texts_of(path: Path) -> pa.Table:
-    """Read every column of a CSV as text; the most frequent of , ; | and tab in the header is the separator.
+    """Read every column of a CSV as text, but for those without a name and content; the most frequent of , ; | and tab
+    in the header is the separator, if Excel's line ``sep=;`` does not name it.
 
     What is empty is missing, unless it is in quotes. A file may be compressed, as its suffix says. Raises ValueError
     for one that is no text in UTF-8.
@@ -204,14 +209,22 @@ def texts_of(path: Path) -> pa.Table:
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
     if re.match(rb'\s*(\{\s*"|\[\s*[\[{])', start):
         raise ValueError("it is JSON: write a CSV with a line of names of columns, as pandas.DataFrame.to_csv does")
-    header, below = [*start.split(b"\n", 2), b""][:2]
-    mark = max(",;\t|", key=lambda mark: header.count(mark.encode()))
+    named = SEPARATED.match(start)
+    header, *lines = start[named.end() if named else 0 :].splitlines() or [b""]
+    below = lines[0] if lines else b""
+    mark = named[1].decode() if named else max(",;\t|", key=lambda mark: header.count(mark.encode()))
+    if mark.encode() not in header and 2 * sum(bool(re.match(b'[^"]*[,;\t]', line)) for line in lines) > len(lines):
+        raise ValueError(
+            f"its first line is {header.decode(errors='replace').strip()[:60]!r}, and most of the others have several "
+            "fields: remove what stands above the names of the columns"
+        )
     if mark.encode() not in header and len(header.split()) == len(below.split()) > 1:  # and no heading of two words
         raise ValueError(
             f"its only column is {header.decode(errors='replace').strip()[:60]!r}: put commas between fields"
         )
     parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
-    with pa.csv.open_csv(path, parse_options=parsed) as reader:
+    above = int(bool(named))
+    with pa.csv.open_csv(path, pa.csv.ReadOptions(skip_rows=above), parsed) as reader:
         names = reader.schema.names
     texts = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
@@ -219,4 +232,5 @@ def texts_of(path: Path) -> pa.Table:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    return pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False), parsed, texts)
+    read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
+    return read.select([i for i, name in enumerate(names) if name or read.column(i).null_count < len(read)])

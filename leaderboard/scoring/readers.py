@@ -1,6 +1,7 @@
 """Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
@@ -15,6 +16,7 @@ from leaderboard.scoring.roles import (
     CLOSE,
     FEW,
     INDEX,
+    MARKED,
     Grid,
     Options,
     Reading,
@@ -35,6 +37,8 @@ from leaderboard.scoring.runs import PredictionKind, Runs
 MOST_CLASSES = 1000
 UNITS = frozenset(("pm", "nm", "um", "mm", "molar", "percent", "mg", "ug", "ng", "kcal", "kj", "log", "ln"))
 """Units, and scales, in names of columns."""
+MOST_COMPARED = 5000
+"""Ids that are compared to find two that may be the same, for an error."""
 SINGLE = 2.0**-23
 """The most by which rounding to float32 changes a number, as a share of it."""
 FAILED = frozenset(("error", "timeout"))
@@ -64,11 +68,9 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
     parts = [Part(*one) for one in zip(tables, grids, roles, strict=True)]
     named = _check_tasks(parts, outside, options)
+    kept += _of_file(outside, parts, options) if outside else ""
     for part in parts:
-        if outside:
-            part.truth, column = _outside(outside, part, options)
-            part.place = f"truth: {column} in {options.truth}"
-        elif part.role.truth:
+        if part.role.truth:
             _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
     result = _runs(parts, options)
@@ -89,7 +91,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     first = result[0]
     numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
-    related = _related(parts, result) if numbers else ""
+    related = (_related(parts, result) if numbers else "") or _opposed(parts, result)
     return [
         replace(
             runs,
@@ -202,18 +204,31 @@ def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options)
 def _pair(ids: Sequence[str], others: Collection[str]) -> str:
     """Return, for an error, an id of each that may be the same example, or if there is none in common, the first ones.
 
-    Leading zeros, a ``.0`` and capitals may be what differs.
+    Leading zeros, a ``.0``, capitals, dashes and the encoding of accents may be what differs, and for molecules the
+    spelling of the SMILES.
     """
 
     def bare(text: str) -> str:
-        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", text.casefold())
+        plainly = unicodedata.normalize("NFKC", re.sub(r"[\u2010-\u2015\u2212]", "-", text)).casefold()
+        return re.sub(r"(?<!\d)0+(?=\d)|(?<=\d)\.0+$", "", plainly)
 
     own = set(ids)
-    known = {bare(text): text for text in others if text not in own}
-    mine = next((text for text in ids if text not in others and bare(text) in known), None)
-    if mine is not None:
-        return f"; {mine!r} and {known[bare(mine)]!r} may be the same: expected ids that are written alike"
+    left, others_left = [text for text in ids if text not in others], [text for text in others if text not in own]
+    for form in (bare, _canonical):
+        known = {form(text): text for text in others_left[:MOST_COMPARED]} if left else {}
+        mine = next((text for text in left[:MOST_COMPARED] if form(text) and form(text) in known), None)
+        if mine is not None:
+            return f"; {mine!a} and {known[form(mine)]!a} may be the same: expected ids that are written alike"
     return f": {ids[0]!r} and {next(iter(others))!r} are the first" if own.isdisjoint(others) else ""
+
+
+def _canonical(smiles: str) -> str:
+    """Return RDKit's spelling of a SMILES; nothing for another text."""
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles)
+    return "" if molecule is None else str(Chem.MolToSmiles(molecule))
 
 
 def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
@@ -295,8 +310,37 @@ def _check_missing(part: Part, name: str, options: Options) -> None:
         )
 
 
-def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, str]:
-    """Return the true values of the examples from a file, as texts (T,), and their column."""
+def _of_file(outside: Table, parts: Sequence[Part], options: Options) -> str:
+    """Give parts their true values from a file, without the examples that have none if --common-rows says so.
+
+    Returns, in words, how many have one if not all have.
+    """
+    columns = [_column(outside, part, options) for part in parts]
+    known = [
+        _known(outside, _key(outside, part.grid), name, options) for part, name in zip(parts, columns, strict=True)
+    ]
+    ids = parts[0].grid.ids.tolist()
+    there = np.array([all(text in true for true in known) for text in ids])
+    if not there.all() and (not options.common or not there.any()):
+        missing = ids[int(there.argmin())]
+        part, name = parts[0], columns[0]
+        every = dict.fromkeys(filter(None, outside.columns[_key(outside, part.grid)].encoded[1].tolist()))
+        if every.keys().isdisjoint(ids):
+            raise UserError(f"{part.table.name} and {outside.name}: no example in common{_pair(ids, every)}")
+        remedy = "" if options.common else "; to leave out examples without, add --common-rows"
+        raise UserError(
+            f"{outside.name}: example {missing!r} has no true value in the column {name!r}{_pair(ids, every)}: "
+            f"expected one for each{remedy}"
+        )
+    for part, true, name in zip(parts, known, columns, strict=True):
+        part.grid = replace(part.grid, ids=part.grid.ids[there], at=part.grid.at[:, there])
+        part.truth = np.array([true[text] for text in part.grid.ids.tolist()], dtype=object)
+        part.place = f"truth: {name} in {options.truth}"
+    return "" if there.all() else f"; {there.sum()} of these have a true value"
+
+
+def _column(outside: Table, part: Part, options: Options) -> str:
+    """Return the column of true values in a file."""
     key, name = _key(outside, part.grid), options.truth_column
     if name and name not in outside.columns:
         raise outside.missing(name, "--truth-column")
@@ -315,26 +359,21 @@ def _outside(outside: Table, part: Part, options: Options) -> tuple[np.ndarray, 
     if not name:
         shown = ", ".join(map(repr, rest))
         raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
+    return name
+
+
+def _known(outside: Table, key: str, name: str, options: Options) -> dict[str, str]:
+    """Return the true values in a file by example. Raises UserError for an example with two."""
     keys, (codes, texts) = outside.columns[key].encoded[1][filled(outside, key)], outside.columns[name].encoded
-    true: dict[str, int] = {}
+    true: dict[str, str] = {}
     absent = {-1, *_missing(texts.tolist(), options)}
     for row, (text, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
         if code in absent:
             continue
-        now, before = texts[code], texts[true.setdefault(text, code)]
+        now, before = texts[code], true.setdefault(text, texts[code])
         if not _alike(now, before):
             raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
-    ids, known = part.grid.ids.tolist(), dict.fromkeys(keys.tolist())
-    missing = next((text for text in ids if text not in true), None)
-    if missing is not None and known.keys().isdisjoint(ids):
-        raise UserError(f"{part.table.name} and {outside.name}: no example in common{_pair(ids, known)}")
-    if missing is not None:
-        remedy = "remove such rows there and add --common-rows" if missing in known else "add --common-rows"
-        raise UserError(
-            f"{outside.name}: example {missing!r} has no true value in the column {name!r}{_pair(ids, known)}: "
-            f"expected one for each; to leave out examples without, {remedy}"
-        )
-    return np.array([texts[true[text]] for text in ids], dtype=object), name
+    return true
 
 
 def _kind(parts: Sequence[Part], true: set[str], options: Options) -> PredictionKind | Literal["logits"]:
@@ -352,8 +391,8 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     if spelled:
         if len(true) > 2 and not several:
             raise UserError(
-                f"{shown} is named as the probability of one of two classes, but the true values are {len(true)}: say "
-                "which with --kind values or --truth-column"
+                f"{shown} is named as the probability of one of two classes, but the true values are {len(true)} "
+                f"({', '.join(sorted(true, key=natural)[:6])}): say which with --kind values or --truth-column"
             )
         return "probabilities"
     columns = [part.table.columns[name] for part in parts for name in part.role.predicted]
@@ -408,6 +447,12 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         raise UserError(
             f"{parts[0].table.name}: the true values are -1, 0 and 1, and no prediction is -1: if -1 means a missing "
             "value, leave such examples out of all tables; if it is a class, --classes=-1,0,1"
+        )
+    marked = next((text for text in sorted(true) if MARKED.fullmatch(text) and np.isnan(number(text))), "")
+    if marked and not options.classes and options.kind != "labels":
+        raise UserError(
+            f"{parts[0].table.name}: the true value {marked!r} is no number: write it as in 4.91, without commas, "
+            "percent signs and marks between thousands or, if it is a class, add --kind labels"
         )
     kind = _kind(parts, true, options)
     labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one
@@ -584,7 +629,12 @@ def _counts(labels: Collection[str]) -> bool:
 
 def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: Sequence[str]) -> UserError:
     predicted, known = (",".join(sorted(texts, key=natural)[:6]) for texts in (mine, true))
-    order = ",".join(sorted(example, key=lambda text: not negative(text))[:6])  # as inactive comes before active
+
+    def first(text: str) -> bool:  # as inactive comes before active, and insoluble before soluble
+        others = [other.casefold() for other in example if other.isalpha() and other != text]
+        return negative(text) or text.casefold().endswith(tuple(others))
+
+    order = ",".join(sorted(example, key=lambda text: not first(text))[:6])
     return UserError(
         f"{name}: {whose} classes ({predicted}) and the true ones ({known}) do not match: name the classes in the "
         f"order of their numbers or probabilities with --classes, e.g. --classes {order}"
@@ -693,6 +743,21 @@ def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
             )
         if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
             return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
+    return ""
+
+
+def _opposed(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if predictions of one of two classes are mostly of examples of the other."""
+    for part, runs in zip(parts, result, strict=True):
+        if runs.y is None or len(runs.classes) != 2 or len(runs.ids) < 20:
+            continue
+        second = (runs.values[..., 1] if runs.kind == "probabilities" else runs.values).mean(axis=0)
+        if second.std() and runs.y.std() and np.corrcoef(second, runs.y)[0, 1] < -0.2:
+            zero, one = runs.classes
+            return (
+                f"{part.role.predicted[-1]} in {part.table.name} says {one} more often where the truth is {zero}: if "
+                f"the classes are exchanged, use --classes {one},{zero}"
+            )
     return ""
 
 

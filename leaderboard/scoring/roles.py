@@ -34,7 +34,7 @@ ROLES: Mapping[str, frozenset[str]] = {
         "logit": "logit|logits|margin|rawformulaval",
         "probability": "prob|probs|proba|probability|probabilities",
         "predicted": "pred|preds|predict|prediction|predictions|predicted|output|outputs|yhat|hat",
-        "truth": "true|truth|target|targets|actual|observed|measured",
+        "truth": "true|truth|target|targets|actual|observed|obs|measured|experimental",
     }.items()
 }
 """Words in the names of columns; the first role with such a word counts."""
@@ -57,7 +57,7 @@ VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
 EITHER = ("label", "labels", "class")
 """Names that may mean the predicted or the true class."""
 NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "nonbinder", "decoy", "non", "not"])
-"""Words that name the first of two classes; so do ``no``, ``false`` and ``0`` at the end of a name."""
+"""Words that name the first of two classes; so do ``no``, ``false``, ``0`` and a minus at the end of a name."""
 CLOSE = 0.0101
 """The most that two probabilities may be off a sum of one, as if rounded to two decimals; of more, half for each."""
 NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
@@ -134,10 +134,13 @@ def role_of(name: str) -> str:
 
 
 def stem(name: str) -> tuple[str, ...]:
-    """Return the words of a name that say what is predicted, such as those of a task, or a time as in ``pred_24h``."""
+    """Return the words of a name that say what is predicted, such as those of a task, or a time as in ``pred_24h``.
+
+    The class in a name such as KNIME's ``P (active=1)`` does not.
+    """
     kept, last = [], ""
     verbs = VERBS | {"p"} if role_of(name) == "probability" else VERBS
-    for word, unit in re.findall(r"([a-z]+|\d+(?=([a-z]*)))", name.lower()):
+    for word, unit in re.findall(r"([a-z]+|\d+(?=([a-z]*)))", name.lower().partition("=")[0]):
         counts = word.isdigit() and (last in verbs or not last) and (not unit or unit in verbs)
         if not (word in verbs or counts):
             kept.append(word)
@@ -155,7 +158,8 @@ def negative(name: str) -> bool:
     """Return whether the name of a probability names the first of two classes, as ``prob_inactive`` and ``p0`` do."""
     *before, last = words(name) or [""]
     counted = last == "0" and bool(before) and before[-1] in {"p", "class", *ROLES["probability"]}
-    return not NEGATIVE.isdisjoint(words(name)) or last in ("no", "false") or counted
+    ends = last in ("no", "nein", "false", "falsch", "faux") or name.endswith("-")
+    return not NEGATIVE.isdisjoint(words(name)) or ends or counted
 
 
 def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:

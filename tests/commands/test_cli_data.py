@@ -213,6 +213,16 @@ def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, capsys):
     assert load_spec(str(folder / "messy_a.toml")).one_hot == (("series", "A", "B"),)
 
 
+def test_an_option_that_one_of_several_targets_cannot_take_is_named(folder, capsys):
+    rows = [f"{smiles},{('no', 'yes')[i % 2]},{i}" for i, smiles in enumerate(GOOD)]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,a,b", *rows]))
+    assert make(folder, "--positive", "yes", target="a,b") == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "column 'b': expected two classes" in error
+    assert error.endswith("; --positive is for each target: give those alone that share it")
+    assert [file.name for file in folder.iterdir()] == ["messy.csv"]
+
+
 def test_targets_whose_datasets_would_have_one_name_are_refused_before_one_is_written(folder, capsys):
     rows = [f"{smiles},{i},{i + 1}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,IC50 (nM),IC50 [nM]", *rows]))

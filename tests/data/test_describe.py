@@ -751,6 +751,9 @@ def test_names_dates_splits_and_groups_are_noticed(tmp_path):
         "'Set' says which rows are for training and test: --split given:Set takes them as they are",
         "'fold' holds numbers of folds: --split fold:fold tests on the last, fold:fold:0 on fold 0",
     ]
+    assert offers(tmp_path / "assay.csv", fields, ["measured", "series", "Set", "fold"]) == [], (
+        "targets are no features"
+    )
     for split, rows in (("given:Set", (18, 9)), ("fold:fold", (24, 12)), ("fold:fold:0", (24, 12))):
         problem = load_problem(str(dataset(tmp_path / "assay.csv", split=split).path))
         assert (len(problem.train), len(problem.evals["id"])) == rows
@@ -772,6 +775,42 @@ def test_a_misspelt_column_is_answered_with_the_nearest(tmp_path, given, near):
     pd.read_csv(file).rename(columns={"y": "activity"}).to_csv(file, index=False)
     with pytest.raises(UserError, match=rf"unknown column of assay\.csv .*: did you mean {near}"):
         describe_file(file, **given)
+
+
+def test_names_of_columns_below_the_first_line_are_found_there(tmp_path):
+    file = csv(tmp_path, ["0", "1"])
+    file.write_text("Assay 7,\n,\n" + file.read_text())
+    with pytest.raises(UserError, match=r"assay\.csv: no column 'y', but it stands on line 3: if the names of the col"):
+        describe_file(file, target="y")
+
+
+@pytest.mark.parametrize(("smiles", "message"), [(True, "of SMILES has no name: write SMILES"), (False, "such as id")])
+def test_a_column_of_molecules_or_rows_without_a_name_is_refused(tmp_path, smiles, message):
+    """As write.csv of R names its first column."""
+    table = csv(tmp_path, ["0", "1"]) if smiles else tmp_path / "rows.csv"
+    rows = pd.read_csv(table) if smiles else materials()
+    rows.rename(columns={rows.columns[0]: ""}).to_csv(table, index=False)
+    with pytest.raises(UserError, match=message):
+        describe_file(table, target="y" if smiles else "stable")
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("target", ["stable", "strength"])
+def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, target, decimal):
+    """A copy, the number that was cut in two, and one that has a hundredth of the other's unit."""
+    strength = np.random.default_rng(1).normal(size=30).round(3)
+    stable = np.where(strength > 0, "yes", "no")
+    rows = materials(
+        stable=stable, y=strength, copy=(strength > 0).astype(int), verdict=np.where(strength > 0, "A", "B")
+    )
+    rows = rows.assign(strength=strength).drop(columns="stable" if target == "strength" else "strength")
+    rows.assign(y=-100 * rows["y"]).to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=decimal)
+    fields = describe_file(tmp_path / "rows.csv", target=target)
+    told = [line.split("'")[1] for line in fields["notes"].splitlines() if "tells the target of every row" in line]
+    assert told == (["y"] if target == "strength" else ["y", "copy"])
+    (metal, verdict) = offers(tmp_path / "rows.csv", fields)
+    assert "--one-hot metal" in metal
+    assert ("--one-hot verdict" in verdict) == (target == "strength")
 
 
 @pytest.mark.parametrize("smiles", [True, False])

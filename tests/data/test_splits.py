@@ -154,8 +154,13 @@ def test_an_unknown_split_is_an_error_that_shows_how_to_name_one(name):
     ("name", "part"), [("scaffold:0.0", "train"), ("scaffold:1.0", "ood"), ("random:1.0", "id"), ("random:0.0", "id")]
 )
 def test_a_split_that_leaves_a_part_empty_is_an_error_that_names_the_part(name, part):
-    with pytest.raises(UserError, match=f"leaves no row in '{part}'"):
+    with pytest.raises(UserError, match=f"leaves no row in '{part}'$"):
         make_split(name, 99, ALL, [""] * len(ALL))
+
+
+def test_a_given_split_whose_only_test_set_is_external_is_an_error_with_the_remedy():
+    with pytest.raises(UserError, match="no row in 'id'; if the rows of 'ood' are its only test set, write test there"):
+        make_split("given:Set", 99, [""] * 3, ["training", "validation", "external"])
 
 
 def test_a_group_split_keeps_groups_together():

@@ -143,6 +143,26 @@ def test_texts_that_are_no_category_of_the_dataset_are_named(tmp_path: Path) -> 
     assert said.startswith("column 'salt': 2 rows with texts that are no category of brain, 'hcl', 'none': they are")
 
 
+def test_columns_that_are_empty_or_go_beyond_the_dataset_are_named(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"name": [f"m{i}" for i in range(30)], "a": range(0, 60, 2), "b": 0.5, "y": ["no", "yes"] * 15})
+    rows.assign(b=rows["a"] % 7 + 0.5).to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",")
+    assert call("new-dataset", str(tmp_path / "rows.csv"), "--target", "y", "--to", str(tmp_path)) == 0
+    spec = predict.load_spec(str(tmp_path / "rows.toml"))
+    new = tmp_path / "new.csv"
+    for a, b, expected in (
+        ("3;29", "0,5;6,5", []),
+        ("300;-2", ";", [("without a number", "'b'"), ("beyond", "'a' (2 rows, such as 300; from 0 to 58)")]),
+        ("3;4", "0,5;6,6", [("beyond", "'b' (1 row, such as 6.6; from 0.5 to 6.5)")]),
+        ("x;?", "1;2", []),  # which each row says
+    ):
+        lines = [f"n;{x};{y}" for x, y in zip(a.split(";"), b.split(";"), strict=True)]
+        new.write_text("\n".join(["name;a;b", *lines, ""]))
+        said = predict.inputs(spec, new).attrs["notes"]
+        for note, (what, columns) in zip(said, expected, strict=True):
+            assert what in note
+            assert note.endswith(columns)
+
+
 @pytest.mark.parametrize(("task", "said"), [("regression", ["of 'logbb'"]), ("classification", [])])
 def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str], tmp_path: Path) -> None:
     new = tmp_path / "new.csv"

@@ -218,12 +218,13 @@ def test_what_cannot_have_a_model_is_refused_before_anything_is_trained(waterbir
 
 def test_molecules_of_the_users_own_are_not_shown(tmp_path):
     spec = load_spec("b3db_measured")
-    inputs = pd.DataFrame({"smiles": list("CNOPS"), "mass": [1.0, 2, 3, 4, 50]})
+    inputs = pd.DataFrame({"smiles": list("CNOPS"), "mass": [1.0, 2, 3, 4, 50], "salt": list("abcde")})
     test = np.array([4, 3, 2])
     assert deploy._example(spec, inputs, test)["smiles"].tolist() == ["S", "P", "O"]
     own = deploy._example(spec.model_copy(update={"path": tmp_path / "mine.toml"}), inputs, test)
     assert own["smiles"].tolist() == list(deploy.KNOWN)
     assert own["mass"].tolist() == [3, 3, 3]
+    assert own["salt"].tolist() == ["", "", ""]
 
 
 @dataclass

@@ -508,6 +508,13 @@ def test_semicolons_tabs_and_bars_separate_as_commas_do(mark: str, tmp_path: Pat
     np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_the_line_of_excel_names_the_separator_and_its_empty_columns_are_none(mark: str, tmp_path: Path) -> None:
+    text = long(p1=P1.ravel()).to_csv(index=False, sep=mark, lineterminator=f"{mark * 2}\r\n")
+    (tmp_path / "p.csv").write_text(f"\ufeffsep={mark}\r\n{text}", encoding="utf-8")
+    np.testing.assert_allclose(read(tmp_path / "p.csv").values[:, :, 1], P1, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("ids", "values", "first"),
     [
@@ -573,8 +580,57 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
     assert len(found(two(active=CHANCE[:2]), tmp_path, truth=truth, common=True)[0].ids) == T - 1
     save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
-    with pytest.raises(UserError, match=r"'C0' has no true value.* remove such rows there"):
+    with pytest.raises(UserError, match=r"'C0' has no true value.*, add --common-rows"):
         found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+
+
+def test_the_gaps_of_one_task_in_a_file_of_true_values_are_left_out_with_common_rows(tmp_path: Path) -> None:
+    gaps = np.where(np.arange(T) % 3 == 0, np.nan, TRUE)
+    truth = save(pd.DataFrame({"smiles": SMILES, "A": gaps, "B": TRUE}), tmp_path / "truth.csv")
+    tables = two(A=CHANCE[:2], B=CHANCE[2:4])
+    first = found(tables, tmp_path, truth=truth, task="A", common=True)[0]
+    np.testing.assert_array_equal(first.y, TRUE[np.arange(T) % 3 > 0])
+    assert first.columns.endswith("200 of 200 examples, those in common; 133 of these have a true value.")
+    assert len(found(tables, tmp_path, truth=truth, task="B", common=True)[0].ids) == T
+
+
+@pytest.mark.parametrize("text", ["4,51", "1,234.5", "45 %"])
+def test_a_true_value_in_another_notation_is_no_class(text: str, tmp_path: Path) -> None:
+    tables = two(y_pred=VALUES[:2], y_true=np.where(np.arange(T) == 3, text, IC50.astype(str)))
+    with pytest.raises(UserError, match=f"the true value '{text}' is no number: write it as in 4.91"):
+        found(tables, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive"),
+    [("-", "+"), ("BBB-", "BBB+"), ("Nein", "Ja"), ("inaktiv", "aktiv"), ("unstable", "stable")],
+)
+def test_the_option_for_classes_is_shown_with_the_negative_class_first(negative, positive, tmp_path: Path) -> None:
+    tables = two(y_pred=CLASS[:2], y_true=np.where(TRUE, positive, negative))
+    with pytest.raises(UserError, match=re.escape(f"e.g. --classes {negative},{positive}")):
+        found(tables, tmp_path)
+    estimates = gate(*found(tables, tmp_path, classes=(negative, positive)), 1.0).estimates
+    assert estimates["bad"].value == pytest.approx(BAD)
+
+
+@pytest.mark.parametrize("column", ["p1", "y_pred"])
+def test_classes_that_seem_to_be_exchanged_are_pointed_at(column: str, tmp_path: Path) -> None:
+    tables = two(y_true=WORD[TRUE], **{column: CHANCE[:2] if column == "p1" else CLASS[:2]})
+    expected = (
+        f"{column} in .*a.csv says inactive more often where the truth is active: .*use --classes inactive,active"
+    )
+    assert re.search(expected, found(tables, tmp_path, classes=("active", "inactive"))[0].columns)
+    assert "more often" not in found(tables, tmp_path, classes=("inactive", "active"))[0].columns
+
+
+def test_the_tables_of_knime_and_caret_have_their_truth_beside_predictions(tmp_path: Path) -> None:
+    p = {"P (active=0)": 1 - CHANCE[:2], "P (active=1)": CHANCE[:2], "Prediction (active)": CLASS[:2]}
+    knime = [
+        frame.drop(columns="smiles").rename_axis("row ID").rename("Row{}".format) for frame in two(active=TRUE, **p)
+    ]
+    caret = two(pred=CLASS[:2], obs=TRUE)
+    for tables in ([frame.reset_index() for frame in knime], caret):
+        assert gate(*found(tables, tmp_path), 1.0).estimates["bad"].value == pytest.approx(BAD)
 
 
 def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
@@ -594,6 +650,9 @@ def test_a_true_value_may_be_written_in_several_ways(tmp_path: Path) -> None:
         (("mol-01", "a"), ("MOL-1", "a"), False, "'mol-01' and 'MOL-1' may be the same: .*add --common-rows"),
         (("a", "b"), ("c", "d"), False, "no example in common: 'a' and 'c' are the first$"),
         (("10", "2"), ("1", "2"), False, "'10' is in .* only; to compare those in common, add --common-rows"),
+        (("A\u20111", "é"), ("A-1", "é"), False, r"'A\\u20111' and 'A-1' may be the same"),
+        (("\xe9", "a"), ("e\u0301", "a"), False, r"'\\xe9' and 'e\\u0301' may be the same"),
+        (("CCO", "CCN"), ("OCC", "CCN"), False, "'CCO' and 'OCC' may be the same: expected ids that are written alike"),
     ],
 )
 def test_ids_that_do_not_match_are_shown_with_the_likely_cause(old, new, common, message, tmp_path: Path) -> None:
@@ -663,6 +722,8 @@ NO_TABLES = (
         for encoding in ("utf-16", "utf-16-le", "utf-16-be")
     ),
     ("csv", b"id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
+    ("csv", b"# by X\nid,p1\nm0,0.5\n", "its first line is '# by X', .* remove what stands above the names of the"),
+    ("csv", b"<datawarrior>\nid\tp1\nm0\t0.5\n", "its first line is '<datawarrior>', and most of the others have"),
     ("csv", b"id,p1\n" + b"m" * 2**21 + b",0.5\n", "longer than 1 MiB: is a quote never closed"),
     *((kind, text, r"p\.") for kind in ("csv", "parquet") for text in (b"", b"PAR1 nothing", b"a,b\n1,2,3\n")),
 )
