@@ -83,8 +83,8 @@ FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 OWN = "own"
 """The group of a user's datasets, which are never averaged with others."""
-FEWEST_TOLD = 20
-"""Rows from which on a column that orders them by their targets does so by no chance."""
+FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
+"""Rows, and rows of the rarer class, from which on a column that orders them by their targets does so by no chance."""
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
@@ -785,7 +785,8 @@ def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: st
     """
     numeric = pd.api.types.is_numeric_dtype(y)
     target = y if numeric else pd.Series(pd.factorize(y)[0], y.index)
-    if len(y) < FEWEST_TOLD or target.nunique() < 2 or (not numeric and target.nunique() > 2):
+    rarest = target.value_counts().min() if target.nunique() == 2 else FEWEST_TOLD  # of few, chance orders some
+    if len(y) < FEWEST_TOLD or rarest < FEWEST_OF_RARER or (not numeric and target.nunique() != 2):
         return []
     for rows in (y.index[:SAMPLE], y.index):  # of thousands of columns, few are left
         texts = table.loc[rows, names].map(lambda text: spelled(text, decimal)) if decimal else table.loc[rows, names]

@@ -813,6 +813,15 @@ def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, targe
     assert ("--one-hot verdict" in verdict) == (target == "strength")
 
 
+@pytest.mark.parametrize("positives", [1, 15])
+def test_a_column_that_orders_few_rows_of_a_class_may_do_so_by_chance(tmp_path, positives):
+    ranks = np.arange(30)
+    stable = np.where(ranks < positives, "yes", "no")
+    materials(stable=stable, x=ranks / 7).to_csv(tmp_path / "rows.csv", index=False)
+    notes = describe_file(tmp_path / "rows.csv", target="stable")["notes"]
+    assert ("tells the target of every row" in notes) == (positives == 15)
+
+
 @pytest.mark.parametrize("smiles", [True, False])
 def test_texts_become_features_one_for_each_category(tmp_path, smiles):
     file = csv(tmp_path, ["0", "1"], series=["B", " A", "", "C"], dose=[str(i * 7 % 36) for i in range(36)])
