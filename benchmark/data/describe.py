@@ -203,9 +203,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         apart = {given.target, roles["id"], *roles["ignore"], *given.one_hot, *roles["split"].split(":")[1:2]}
         y = target.numbers if len(target.numbers) else target.texts.map(folded)
         for name in _given_away(table, [name for name in columns if name not in apart], y, meaning.get("decimal", "")):
-            notes.append(
-                f"{name!r} tells the target of every row: if it is made from it, leave it out ('ignore' in the TOML)"
-            )
+            notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
     if len(target.numbers) and not given.log10:
@@ -785,22 +783,25 @@ def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: st
     """
     numeric = pd.api.types.is_numeric_dtype(y)
     target = y if numeric else pd.Series(pd.factorize(y)[0], y.index)
-    rarest = target.value_counts().min() if target.nunique() == 2 else FEWEST_TOLD  # of few, chance orders some
-    if len(y) < FEWEST_TOLD or rarest < FEWEST_OF_RARER or (not numeric and target.nunique() != 2):
+    if not numeric and target.nunique() > 2:
         return []
     for rows in (y.index[:SAMPLE], y.index):  # of thousands of columns, few are left
         texts = table.loc[rows, names].map(lambda text: spelled(text, decimal)) if decimal else table.loc[rows, names]
         numbers, _ = features.numbers_in(texts)
-        names = [name for name, own in zip(names, numbers.T, strict=True) if _orders(own, target[rows].to_numpy())]
+        pairs = [(own, target[rows].to_numpy()) for own in numbers.T]
+        names = [name for name, pair in zip(names, pairs, strict=True) if _orders(*pair, whole=len(rows) == len(y))]
     return names
 
 
-def _orders(x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether y rises, or falls, with x, and rows with the same x have the same y."""
+def _orders(x: np.ndarray, y: np.ndarray, whole: bool) -> bool:
+    """Return whether y rises, or falls, with x, and rows with the same x have the same y; if these are the ``whole``
+    columns, too, whether that is no chance."""
     x, y = x[~np.isnan(x)], y[~np.isnan(x)]
-    order = np.argsort(x, kind="stable")
+    order, counts = np.argsort(x, kind="stable"), np.unique(y, return_counts=True)[1]
     same, steps = np.diff(x[order]) == 0, np.diff(y[order])
-    return len(x) >= FEWEST_TOLD and not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())
+    if whole and (len(y) < FEWEST_TOLD or len(counts) < 2 or (len(counts) == 2 and counts.min() < FEWEST_OF_RARER)):
+        return False
+    return not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:
