@@ -284,14 +284,14 @@ class Predictions:
 
     def halvings(self) -> list[Predictions]:
         """Return the two runs of each halving."""
-        return [self.only(pair).under(PAPER, self.class_shares) for pair in self.pairs().tolist()]
+        return [self.only(pair)._part(sampling=PAPER) for pair in self.pairs().tolist()]
 
     def tens(self) -> list[Predictions]:
         """Return the runs of up to ten halvings each, two by two, so that a measure compares many pairs at once."""
         if "tens" not in self.computed:
             pairs = self.pairs()
             parts = (pairs[start : start + 10].ravel().tolist() for start in range(0, len(pairs), 10))
-            self.computed["tens"] = [self.only(part).under(PAPER, self.class_shares) for part in parts]
+            self.computed["tens"] = [self.only(part)._part(sampling=PAPER) for part in parts]
         return self.computed["tens"]
 
     def only(self, runs: Sequence[int]) -> Predictions:
