@@ -443,9 +443,13 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
     from benchmark.run.plan import costs
 
     table, ratios = _table("block", *COSTS), dict[tuple[str, ...], float]()
-    for part in read(path, block).blocks:
-        rows = [cost for grids in part.grids() for cost in costs(_planned(grids, None, device), ratios)]
-        table.add_row(part.name, *_added(rows))
+    with Console(stderr=True).status("timing fits to few rows") as status:
+        for part in read(path, block).blocks:
+            rows = []
+            for cost in (cost for grids in part.grids() for cost in costs(_planned(grids, None, device), ratios)):
+                rows.append(cost)
+                status.update(f"timing fits to few rows, {part.name}: {number_of(len(rows), 'dataset')}")
+            table.add_row(part.name, *_added(rows))
     console.print(table)
 
 
