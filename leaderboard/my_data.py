@@ -18,12 +18,13 @@ from benchmark.errors import UserError
 from benchmark.files import home, save
 from benchmark.measure import deciding
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, example_churn, find
+from benchmark.measure.catalogue import AUROC, KEPT, ORDER, QUALITY, SPEARMAN, churn, example_churn, find
 from benchmark.measure.intervals import described
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
-from benchmark.types import REFERENCE, Predictions
+from benchmark.types import REFERENCE, Predictions, Task
 from leaderboard.figures.contrast import CLASSES
-from leaderboard.read.results import Dataset, Results, slug
+from leaderboard.read.results import Dataset, Entry, Results, slug
 from leaderboard.read.structures import of_tests
 from leaderboard.scoring import reports
 from leaderboard.scoring.review import tabulate
@@ -31,9 +32,16 @@ from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import margin_of, rank
 from leaderboard.tables.boards import MARKS, BoardRow, board
 from leaderboard.tables.columns import absolute, versus
+from leaderboard.tables.summary import LEARNABLE
 from leaderboard.tables.table import Table, Value, spelled
 from leaderboard.write.formats import literal
 
+LEAST: Mapping[Task, tuple[Measure, float]] = {
+    "classification": (AUROC, LEARNABLE),
+    "regression": (SPEARMAN, round(2 * LEARNABLE - 1, 2)),
+}
+"""What a method must reach on the ID test to be recommended: two models that are hardly better than chance agree by
+chance, too. For two classes, 2 · AUROC − 1 is a rank correlation (Somers' D)."""
 LOSS = 1.0
 """Accepted loss: points of accuracy, or % of ERM's MAE, as the page Decide starts with."""
 COST = 10.0
@@ -163,7 +171,8 @@ def own(dataset: Dataset) -> Own:
     """Compare the methods on a dataset, and recommend the one with the least matched churn of those that keep accuracy.
 
     Intervals are over retrainings and test examples, as a decision is about new molecules too. Where the test set or
-    the retrainings are too few, nothing is recommended, and a sentence says what it would take.
+    the retrainings are too few, or no method is much better than chance, nothing is recommended, and a sentence says
+    why.
     """
     whole = board(dataset, "id", "both")
     task = dataset.task
@@ -184,9 +193,9 @@ def own(dataset: Dataset) -> Own:
     marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
     if missing := lacking(dataset):
         return Own(table, [*marks, f"Cannot decide yet: {missing}."], None)
-    chosen = _chosen(dataset, whole.rows)
-    if chosen is None:
-        return Own(table, [*marks, "Cannot decide yet: train ERM and another method, as in --method erm,svm."], None)
+    if not (fit := _fit(dataset)):
+        return Own(table, [*marks, f"Cannot decide yet: there are no methods {_limits(dataset)}."], None)
+    chosen = min(fit, key=lambda row: row.estimates[order.key].value)  # type: ignore[union-attr]
     entry = next(e for e in dataset.entries if e.title == chosen.title)
     split = min(entry.cells)
     cell, erm = entry.cells[split], dataset.reference.cells.get(split) if dataset.reference else None
@@ -208,15 +217,53 @@ def lacking(dataset: Dataset) -> str:
     cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
     p, retrainings = cells[0].predictions["id"], min(len(cell.key.seeds) for cell in cells)
     names = class_names(dataset)[: p.values.shape[-1]] if p.task == "classification" else ()
-    return deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling)
+    if few := deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling):
+        return few
+    if dataset.reference is None or len(dataset.entries) < 2:
+        return "train ERM and another method, as in --method erm,svm"
+    measure, least = LEAST[dataset.task]
+    most, best = max((ranked(entry), entry.title) for entry in dataset.entries)
+    if most < least:
+        return (
+            f"no method predicts the ID test much better than chance: the highest {measure.name} is {most:.2f} "
+            f"({best}), and a decision needs {least:.2f}; churn health {dataset.name} shows what may be wrong with the "
+            "rows"
+        )
+    return ""
 
 
-def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:
-    reference = next((row for row in rows if row.method == REFERENCE), None)
-    if reference is None or len(rows) < 2:
-        return None
-    fit = [row for row in rows if row is reference or _fits(dataset, row, reference)]
-    return min(fit, key=lambda row: row.estimates[ORDER[dataset.task].key].value, default=None)  # type: ignore[union-attr]
+def ranked(entry: Entry) -> float:
+    """Return how well a method ranks the ID test, by the measure of ``LEAST``; of several classes, their mean."""
+    tests = [p for cell in entry.cells.values() for p in _by_class(cell.predictions["id"])]
+    means = [LEAST[p.task][0].mean(p) for p in tests]
+    return float(np.nan_to_num(np.mean(means)))
+
+
+def _by_class(p: Predictions) -> list[Predictions]:
+    """Return predictions of more than two classes as those of each class in the test against the others."""
+    if p.values.shape[2] <= 2:
+        return [p]
+    shares = {c: p.values[..., c] for c in np.unique(p.y)}
+    return [
+        replace(p, y=(p.y == c).astype(int), values=np.stack([1 - v, v], 2), class_shares=()) for c, v in shares.items()
+    ]
+
+
+def _fit(dataset: Dataset) -> list[BoardRow]:
+    """Return the methods that are within ``_limits``, and have no marks but those that ERM has."""
+    rows = board(dataset, "id", "both").rows
+    reference = next(row for row in rows if row.method == REFERENCE)
+    good = {entry.title for entry in dataset.entries if ranked(entry) >= LEAST[dataset.task][1]}
+    return [row for row in rows if row.title in good and (row is reference or _fits(dataset, row, reference))]
+
+
+def _limits(dataset: Dataset) -> str:
+    (measure, least), classes = LEAST[dataset.task], dataset.task == "classification"
+    unit = "point of matched accuracy" if classes else "% of ERM's MAE"
+    return (
+        f"that have {'an' if classes else 'a'} {measure.name} of {least:.2f} or more, lose at most {LOSS:g} {unit} and "
+        f"take at most {COST:g} times ERM's compute"
+    )
 
 
 def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
@@ -224,7 +271,7 @@ def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
     quality, cost = KEPT[dataset.task].key, row.estimates.get("compute")
     change, usual = row.estimates.get(f"delta_{quality}"), reference.estimates.get(quality)
     cheap = cost is None or cost.value <= COST
-    if row.marks or not cheap or change is None or usual is None:
+    if {*row.marks} - {*reference.marks} or not cheap or change is None or usual is None:
         return False
     gain = change.value if dataset.task == "classification" else -change.value / usual.value
     return 100 * gain >= -LOSS
@@ -232,9 +279,7 @@ def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
 
 def _advice(dataset: Dataset, row: BoardRow) -> str:
     order = ORDER[dataset.task]
-    unit = "point of matched accuracy" if dataset.task == "classification" else "% of ERM's MAE"
-    limit = f"of the methods that lose at most {LOSS:g} {unit} and take at most {COST:g} times ERM's compute"
-    sentence = f"Use {row.title}: it has the least {order.name} {limit}."
+    sentence = f"Use {row.title}: it has the least {order.name} of the methods {_limits(dataset)}."
     if row.method == REFERENCE:
         return sentence
     change = row.estimates.get(f"delta_{order.key}")

@@ -61,10 +61,10 @@ def recorded(results: Results, name: str, method: str) -> Cell:
     for dataset in my_data.of_names(results, [name]):
         names = ", ".join(sorted(entry.spelled for entry in dataset.entries))
         if not method:
-            if flips := my_data.own(dataset).flips:
-                return flips.cell
-            why = my_data.lacking(dataset) or "there is no other method to compare ERM with"
-            raise UserError(f"no method can be recommended on {name}: {why}. Choose one with --method: {names}")
+            own = my_data.own(dataset)
+            if own.flips:
+                return own.flips.cell
+            raise UserError(f"{name}: {own.sentences[-1]} Or choose a method with --method: {names}")
         chosen = [entry for entry in dataset.entries if method in (entry.spelled, entry.method, entry.title)]
         if len(chosen) != 1:
             raise UserError(f"--method {method}: expected one of those that are recorded on {name}: {names}")

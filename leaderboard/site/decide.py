@@ -1,10 +1,11 @@
 """The data of the decision page: costs and benefits of the methods, for each dataset and set of datasets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from benchmark.measure.intervals import Estimate
-from benchmark.types import REFERENCE, Sampling
-from leaderboard.read.results import Results, slug
+from benchmark.types import REFERENCE, Sampling, Task
+from leaderboard.my_data import LEAST, lacking, ranked
+from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards, over_both
 from leaderboard.tables.layouts import listed
 from leaderboard.tables.order import means_of
@@ -23,6 +24,10 @@ NOTES: Mapping[Sampling, str] = {
     "update": "These are changes, by chance alone, between two models that were trained on the same molecules "
     "(sampling update).",
 }
+COLLAPSES: Mapping[Task, str] = {
+    "classification": "predicts one class for nearly all examples",
+    "regression": "hardly better than a constant",
+}
 
 
 def choices(results: Results) -> list[dict[str, object]]:
@@ -33,7 +38,8 @@ def choices(results: Results) -> list[dict[str, object]]:
     Intervals are over retrainings and test examples: a decision is about new molecules as well as new retrainings.
 
     For each method, ``churn`` is matched churn or 1 − ICC, a fraction; ``loss`` is relative to ERM in pp of matched
-    accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low``
+    accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``unfit``
+    says why it is no choice, whatever is asked for, and ``lacking`` why there is none on a user's own dataset. ``low``
     lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
@@ -45,7 +51,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         if len(summary.datasets) < 2 or summary.reference is None:
             continue
         methods = [
-            _method(row, _mean(summary, row.title), -100.0, bool(row.unranked), _low(row.title, summary, rows))
+            _method(row, _mean(summary, row.title), -100.0, row.unranked, _low(row.title, summary, rows))
             for row in summary.rows
             if row.estimates and row.unranked != CONTROL and not row.suspicions
         ]
@@ -63,11 +69,12 @@ def choices(results: Results) -> list[dict[str, object]]:
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         rivals = [row for row in board.rows if not {"control", *SUSPICIONS} & set(row.marks)]
-        methods = [_method(row, over_both(dataset)[row.title], scale, "collapsed" in row.marks) for row in rivals]
+        unfit = _unfit(dataset, board.rows)
+        methods = [_method(row, over_both(dataset)[row.title], scale, unfit.get(row.title, "")) for row in rivals]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
-            | {"own": dataset.group == OWN}
+            | ({"own": True, "lacking": lacking(dataset)} if dataset.group == OWN else {})
         )
     return sorted(choices, key=lambda choice: not choice["own"])  # the page opens on the first
 
@@ -77,7 +84,18 @@ def _choice(
 ) -> dict[str, object]:
     methods = [method for method in methods if method]
     about = {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note}
-    return {**about, "own": False, "methods": methods}
+    return {**about, "own": False, "lacking": "", "methods": methods}
+
+
+def _unfit(dataset: Dataset, rows: Sequence[BoardRow]) -> dict[str, str]:
+    """Say which methods are no choice: those that collapse where ERM does not, or are hardly better than chance."""
+    idle = next("collapsed" in row.marks for row in rows if row.method == REFERENCE)
+    unfit = {row.title: COLLAPSES[dataset.task] for row in rows if "collapsed" in row.marks and not idle}
+    if dataset.group == OWN:  # the others are better than chance with ERM
+        measure, least = LEAST[dataset.task]
+        chance = {entry.title: reached for entry in dataset.entries if (reached := ranked(entry)) < least}
+        unfit |= {title: f"{measure.name} {reached:.2f}, less than {least:.2f}" for title, reached in chance.items()}
+    return unfit
 
 
 def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]]) -> str:
@@ -101,9 +119,9 @@ def _mean(summary: Summary, title: str) -> Mapping[str, Estimate | None]:
 
 
 def _method(
-    row: BoardRow | SummaryRow, both: Mapping[str, Estimate | None], scale: float, collapsed: bool, low: str = ""
+    row: BoardRow | SummaryRow, both: Mapping[str, Estimate | None], scale: float, unfit: str, low: str = ""
 ) -> dict[str, object]:
-    """Describe a method; empty if it shares no train seed with ERM, or has a single retraining."""
+    """Describe a method, or why it is ``unfit``; empty if it shares no train seed with ERM, or has one retraining."""
     churn, change = both.values()
     if churn is None or churn.value != churn.value or (change is None and row.method != REFERENCE):
         return {}
@@ -114,7 +132,7 @@ def _method(
         "churn": _ends(churn),
         "loss": _ends(change, scale) if change else None,
         "compute": compute.value if compute else None,
-        "collapsed": collapsed,
+        "unfit": unfit,
         "low": low,
         "mark": next((m for m in ("†", "†?") if any(mark.split()[0] == m for mark in row.marks)), ""),
     }

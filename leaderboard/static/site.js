@@ -267,14 +267,14 @@ async function file(folder, name) {
 
 // ---- which method to use ----
 const UNITS = {
-  classification: { scale: 1000, digits: 0, churn: "Changed calls per 1,000", change: "Δ matched accuracy (pp)", loss: "loss of matched accuracy", suffix: "pp", field: "Acceptable loss of matched accuracy (pp)", collapsed: "predicts one class for nearly all examples" },
-  regression: { scale: 100, digits: 1, churn: "1 − ICC (%)", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)", collapsed: "hardly better than a constant" },
+  classification: { scale: 1000, digits: 0, churn: "Changed calls per 1,000", change: "Δ matched accuracy (pp)", loss: "loss of matched accuracy", suffix: "pp", field: "Acceptable loss of matched accuracy (pp)" },
+  regression: { scale: 100, digits: 1, churn: "1 − ICC (%)", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)" },
 };
 
 /** Return whether a method stays within the limits, and why; `loss` is null for the reference.
  * The measured loss must stay within its limit; if `strict`, its whole interval must. */
 function judge(method, state, unit) {
-  if (method.collapsed) return [false, unit.collapsed];
+  if (method.unfit) return [false, method.unfit];
   if (method.compute !== null && method.compute > Number(state.pay)) return [false, `takes ${number(method.compute)} × ERM's compute`];
   if (method.loss === null) return [true, "the reference"];
   const [value, low, high] = method.loss;
@@ -324,7 +324,8 @@ function decide() {
     }
 
     const best = judged.find(([, fits]) => fits);
-    if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute or a larger loss."));
+    if (choice.lacking) answer.replaceChildren(make("h2", {}, "Cannot decide yet"), make("p", {}, `${choice.lacking}.`));
+    else if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute or a larger loss."));
     else {
       const [method, , why] = best;
       const ends = change(method, choice.task);
