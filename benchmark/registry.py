@@ -91,8 +91,12 @@ def find(text: str) -> tuple[type[Part], list[str]]:
     if name in registered:
         return registered[name], settings
     parts, unavailable = discover()
+    if name in parts:  # in a file with another name
+        return parts[name], settings
     if name in unavailable:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
+    if name in own_files():
+        raise UserError(f"{own_files()[name]}: registers no {name!r}: expected this name in its @method or @learner")
     raise did_you_mean("method", name, sorted([*parts, SKLEARN]))
 
 

@@ -81,6 +81,10 @@ class Inputs:
     def __getitem__(self, rows: Any) -> Inputs:
         return Inputs(self.x[rows], self.smiles[rows])
 
+    def copy(self) -> Inputs:
+        """Return a copy, for a model that may change what it is given, as ``x -= mean`` does."""
+        return Inputs(self.x.copy(), self.smiles.copy())
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -112,8 +116,8 @@ class Examples:
 
     @property
     def inputs(self) -> Inputs:
-        """The rows without their labels."""
-        return Inputs(self.x, self.smiles)
+        """A copy of the rows without their labels."""
+        return Inputs(self.x, self.smiles).copy()
 
     @cached_property
     def digest(self) -> str:

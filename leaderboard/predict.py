@@ -171,7 +171,7 @@ def _both(first: tuple[Inputs, np.ndarray], second: tuple[Inputs, np.ndarray]) -
 
 def _fitted(plan: Planned, problem: Problem, sampling: Sampling, seed: int, inputs: Inputs) -> np.ndarray:
     model = plan.method.fit(sample_for(problem, sampling, seed)[0])
-    return model.predict(inputs).astype(np.float32)  # as recorded
+    return model.predict(inputs.copy()).astype(np.float32)  # as recorded
 
 
 def tabulate(spec: DatasetSpec, answers: Answers) -> pd.DataFrame:

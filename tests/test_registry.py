@@ -359,6 +359,17 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_registry: None) -
     return written
 
 
+def test_a_method_in_a_file_of_another_name_is_found_and_the_file_says_what_it_lacks(write):
+    write({"copied.py": own("0.25")})
+    discover.cache_clear()
+    try:
+        assert find("mine")[0].name == "mine"
+        with pytest.raises(UserError, match=r"copied\.py: registers no 'copied': expected this name in its @method"):
+            find("copied")
+    finally:
+        discover.cache_clear()
+
+
 def predicted(text: str = "mine") -> float:
     """Return the probability that the constant method predicts."""
     problem = synthetic("classification")

@@ -61,7 +61,8 @@ class Served:
     def _answers(self, inputs: Inputs) -> dict[str, np.ndarray]:
         if len(inputs) == 0:
             return {name: np.array([], dtype=float) for name in OUTPUTS[self.task]}
-        values = np.stack([model.predict(inputs) for model in self.retrainings]).astype(np.float32)  # as recorded
+        retrained = [model.predict(inputs.copy()) for model in self.retrainings]
+        values = np.stack(retrained).astype(np.float32)  # as recorded
         alone = np.full(len(inputs), None, dtype=object) if len(values) == 1 else None
         if self.task == "regression":
             targets = values[:, :, 0].astype(np.float64)

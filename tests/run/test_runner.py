@@ -104,8 +104,12 @@ class Broken(Remedy):
             raise RuntimeError("seed 2 exploded")
         if self.how == "forgets":
             return None
+        if self.how == "changes":
+            sample.x[:] = sample.y[:] = 0
 
         def predict(inputs: Inputs) -> np.ndarray:
+            if self.how == "changes":
+                inputs.x[:] = 0
             if self.how == "dies":
                 os._exit(3)
             values = np.full((len(inputs), 2), 0.5)
@@ -147,6 +151,17 @@ def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: st
     reason = failure(how, jobs=1)
     assert re.search(message, reason)
     assert "Traceback" in reason
+
+
+def test_a_method_that_changes_in_place_what_it_is_given_changes_no_other() -> None:
+    problem = synthetic("classification")
+    forest = runner.plan(problem, make_method("random_forest:trees=2", problem.task), [1, 2])
+    changing = runner.plan(problem, with_the_forest(Broken("changes")), [1, 2])
+    (alone,) = trained([forest], fresh=True)
+    beside = {cell.key.method: cell for cell in trained([changing, forest], fresh=True)}
+    assert beside.keys() == {"broken", "random_forest"}
+    for name, of in alone.predictions.items():
+        assert np.array_equal(of.values, beside["random_forest"].predictions[name].values)
 
 
 def test_three_classes_for_a_problem_with_two_are_refused() -> None:
