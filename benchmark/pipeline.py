@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from inspect import signature
 from string import Formatter
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
@@ -49,6 +49,8 @@ PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"]
 """Abilities that a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns
 ``Sample.targets``; that two trainings on the same rows differ; that it reads numbers, which can be mixed."""
+SUITE = ("methods.", "benchmark.learners.")
+"""The packages with a file for each method of the suite."""
 T = TypeVar("T", bound=type)
 registered: dict[str, type[Part]] = {}
 """Remedies and learners by name."""
@@ -174,17 +176,20 @@ def method(
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
     that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
     is raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
-    file. Raises ValueError if the file has another name, or another file registered this one, or names are wrong, and
+    file. Raises ValueError if the file has another name, or another file or the suite this one, or names are wrong, and
     TypeError for another kind of class.
     """
 
     def described(cls: T) -> T:
+        stem = cls.__module__.rpartition(".")[2]
+        if cls.__module__.startswith(SUITE):
+            if stem != name:
+                raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
+        elif name.isidentifier() and any(find_spec(folder + name) for folder in SUITE):
+            raise ValueError(f"method {name!r}: the suite has one of this name: choose another")
         other = registered.get(name, cls)
         if other.__module__ != cls.__module__:
             raise ValueError(f"method {name!r} is registered by {other.__module__} and by {cls.__module__}")
-        stem = cls.__module__.rpartition(".")[2]
-        if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
-            raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
         about = {
             "title": title,
             "regression": regression or {},
@@ -233,6 +238,8 @@ def _refuse_names(part: type[Any]) -> None:
             visible(text)
         except ValueError as error:
             raise ValueError(f"method {part.name!r}: {text!a} {error}") from None
+    if wrong := sorted({*getattr(part, "needs", ())} - {*get_args(Need)}):
+        raise ValueError(f"method {part.name!r}: needs {wrong[0]!r}: expected some of {', '.join(get_args(Need))}")
     known = [field.name for field in fields(part)]
     if hidden := [field for field in known if hasattr(Remedy if issubclass(part, Remedy) else Learner, field)]:
         raise ValueError(

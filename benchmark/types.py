@@ -334,6 +334,8 @@ class Predictions:
             )
 
     def _check_values(self) -> None:
+        if self.values.dtype.kind not in "fiub":
+            raise ValueError(f"predictions must be real numbers, got {self.values.dtype}")
         finite = np.isfinite(self.values)
         if not finite.all():
             s, t, c = np.argwhere(~finite)[0]

@@ -221,15 +221,31 @@ def test_a_title_tells_variants_learners_and_features_apart(text, given, expecte
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_two_files_cannot_register_one_name():
+def test_two_files_cannot_register_one_name_nor_one_that_of_a_method_of_the_suite():
     @dataclass(frozen=True)
     class Other(Remedy):
-        pass
+        def fit(self, sample, learner):
+            return learner.fit(sample)
 
-    with pytest.raises(ValueError, match=r"'erm' is registered by methods\.erm and by .*test_registry"):
-        method("erm", title="Other")(Other)
-    with pytest.raises(ValueError, match=r"'svm' is registered by benchmark\.learners\.svm and by .*test_registry"):
-        learner("svm", title="Other")(Other)
+    for name in ("erm", "svm"):
+        registered.pop(name, None)  # the suite's need not have been imported
+        with pytest.raises(ValueError, match=f"'{name}': the suite has one of this name: choose another"):
+            method(name, title="Other")(Other)
+    method("other", title="Other")(Other)
+    with pytest.raises(ValueError, match=r"'other' is registered by .*test_registry and by elsewhere"):
+        method("other", title="Other")(type("Other", (Other,), {"__module__": "elsewhere"}))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_remedy_may_need_what_learners_can_do_and_nothing_else():
+    class Needy(Remedy):
+        needs = ("foo",)
+
+        def fit(self, sample, learner):
+            return learner.fit(sample)
+
+    with pytest.raises(ValueError, match="'needy': needs 'foo': expected some of networks, modules, "):
+        method("needy", title="Needy")(Needy)
 
 
 @pytest.mark.usefixtures("own_registry")

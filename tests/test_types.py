@@ -50,6 +50,12 @@ def test_a_prediction_that_is_not_finite_is_refused_naming_seed_and_example(righ
         replace(right, values=changed(right, (1, 1, 0), bad))
 
 
+@pytest.mark.parametrize("kind", [complex, object, str])
+def test_a_prediction_that_is_no_real_number_is_refused(kind):
+    with pytest.raises(ValueError, match="predictions must be real numbers, got "):
+        replace(RIGHT, values=RIGHT.values.astype(kind))
+
+
 @pytest.mark.parametrize("wrong", [[0.5, 0.6], [0.0, 0.0], [1.2, -0.2], [-0.5, 0.5]])
 def test_what_is_no_probability_is_refused_naming_seed_and_example(wrong):
     with pytest.raises(ValueError, match=r"train seed 9, example three they are \[" + str(wrong[0])):

@@ -284,7 +284,7 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
     try:
         inner = method.learner.parts if isinstance(method.learner, Remedied) else (method.learner,)
         own = any(part.revision is None for part in (method.remedy, *inner))  # a user's may change what others share
-        warm_up(method, deepcopy(sample) if own else sample)
+        warm_up(method, sample)
         sample = deepcopy(sample) if own else sample
         saved, start = shared.saved, time.process_time()
         model = method.fit(sample)
@@ -309,6 +309,7 @@ def warm_up(method: Pipeline, sample: Sample) -> None:
     if kind in _warm:
         return
     _warm.add(kind)
+    sample = deepcopy(sample)
     from benchmark.train.loop import sharing
 
     order = np.argsort(sample.y[sample.rows], kind="stable")
