@@ -53,6 +53,10 @@ POSITIVE = re.compile(
 """Texts that mean class 1 in a column with two values."""
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
+GROUPS = re.compile(
+    r"(^|[\W_])(patient|subject|donor|batch|plate|lot|cluster|scaffold|series|cohort|group)s?([\W_]?id)?$", re.I
+)
+"""Names of columns whose numbers tell which rows belong together."""
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
 CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
@@ -753,10 +757,15 @@ def offers(file: Path, fields: dict[str, Any], targets: Sequence[str] = ()) -> l
         elif dates := _dates(there):
             split = f"--split time:{name} tests on the latest fifth of the rows"
             lines.append(f"{name!r} holds dates: {split if dates == 'clear' else AMBIGUOUS}")
-        elif numbers.isna().all() and 2 <= there.nunique() <= len(there) / 2 and name not in table.attrs["repeated"]:
-            line = f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together"
+        elif (
+            (numbers.isna().all() or GROUPS.search(name))
+            and 2 <= there.nunique() <= len(there) / 2
+            and name not in table.attrs["repeated"]
+        ):
+            kind = "texts" if numbers.isna().all() else "numbers"
+            line = f"{name!r} has {there.nunique()} different {kind}: --split group:{name} keeps each together"
             told = table.groupby(name)[fields["target"]].nunique().max() == 1  # so they may be made from the target
-            if there.nunique() <= MOST_CATEGORIES and not told:
+            if there.nunique() <= MOST_CATEGORIES and not told and kind == "texts":
                 line += f"; --one-hot {name} makes them features"
             lines.append(line)
     return lines

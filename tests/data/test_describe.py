@@ -741,6 +741,7 @@ def test_names_dates_splits_and_groups_are_noticed(tmp_path):
         "fold": ["0", "1", "2"],
         "remark": [f"text {i}" for i in range(36)],
         "dose": [str(i * 7 % 36) for i in range(36)],
+        "patient_id": [str(i // 4) for i in range(36)],
     }
     fields, _ = described(tmp_path, ["0", "1"], columns)
     assert fields["id"] == "Compound ID"
@@ -750,8 +751,9 @@ def test_names_dates_splits_and_groups_are_noticed(tmp_path):
         "--one-hot series makes them features",
         "'Set' says which rows are for training and test: --split given:Set takes them as they are",
         "'fold' holds numbers of folds: --split fold:fold tests on the last, fold:fold:0 on fold 0",
+        "'patient_id' has 9 different numbers: --split group:patient_id keeps each together",
     ]
-    assert offers(tmp_path / "assay.csv", fields, ["measured", "series", "Set", "fold"]) == [], (
+    assert offers(tmp_path / "assay.csv", fields, ["measured", "series", "Set", "fold", "patient_id"]) == [], (
         "targets are no features"
     )
     for split, rows in (("given:Set", (18, 9)), ("fold:fold", (24, 12)), ("fold:fold:0", (24, 12))):
