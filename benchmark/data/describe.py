@@ -399,7 +399,11 @@ class _Target:
         if len(others) < 2:
             words &= everywhere & (len(others) == 0)
         if words.any():
-            self.notes.append(f"taken as missing: {_counted(self.texts[words])}")
+            classes = keys[~words & ~chosen].value_counts()
+            frequent = len(classes) <= MOST_CLASSES and words.sum() >= classes.min() and not any(kept)
+            doubt = frequent and not any(map(is_number, classes.index))
+            hint = "; if it is a class, name all with --classes" if doubt else ""
+            self.notes.append(f"taken as missing: {_counted(self.texts[words])}{hint}")
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
 

@@ -72,7 +72,7 @@ def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
     ):
         fields, notes = described(tmp_path, texts)
         assert (fields["task"], fields["missing"]) == (task, [word])
-        assert re.search(r"^taken as missing: '.*' \((12|9)\)$", notes, re.M)
+        assert re.search(rf"^taken as missing: '.*' \((12|9)\)({AS_CLASS})?$", notes, re.M)
 
 
 @pytest.mark.parametrize("word", ["failed", "inconclusive", "Yes"])
@@ -95,11 +95,21 @@ def test_a_word_that_may_be_missing_beside_a_single_class_is_asked_about(tmp_pat
     assert described(tmp_path, ["active", "unknown"], positive="active")[0]["negative"] == "unknown"
 
 
+AS_CLASS = "; if it is a class, name all with --classes"
+
+
+def test_a_word_for_missing_that_is_rare_or_stands_beside_numbers_is_not_asked_about(tmp_path):
+    for texts in (["None", *["Mild", "Severe"] * 5], ["None", "5.1", "6.2"]):
+        notes = described(tmp_path, texts)[1]
+        assert "taken as missing: 'None'" in notes
+        assert AS_CLASS not in notes
+
+
 @pytest.mark.parametrize("word", ["None", "NA", "null"])
 def test_a_word_that_is_missing_in_every_table_is_said_and_is_a_class_where_it_is_named(tmp_path, word):
     texts = [word, "Mild", "Severe"]
     fields, notes = described(tmp_path, texts)
-    assert (fields["positive"], notes) == ("Severe", f"taken as missing: '{word}' (12)")
+    assert (fields["positive"], notes) == ("Severe", f"taken as missing: '{word}' (12){AS_CLASS}")
     assert set(labelled(dataset(tmp_path / "assay.csv", classes=texts)).values()) == {0, 1, 2}
     with pytest.raises(UserError, match=f"only 'Toxic' besides '{word}', .* name class 1 with --positive"):
         described(tmp_path, [word, "Toxic"])
