@@ -19,6 +19,9 @@ _BEFORE = "what was fitted before: keep nothing between calls of fit"
 SAME = 0.01
 """Difference of predictions, in standard deviations over the examples, that is too small for other training data."""
 
+FAR = 0.5
+"""Difference, in the same unit, too large for chance that a model such as MC dropout draws at prediction."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -109,14 +112,22 @@ class _Trial:
                 yield "fitting twice gives different predictions: take all randomness from benchmark.train.generator"
         if min(apart(values[0], values[1]), apart(values[1], values[2])) <= SAME:
             yield "different train seeds give the same predictions: train on sample.rows or bootstrap(sample)"
+        higher = np.argsort(values[0, :, -1])[len(values[0]) // 2 :]  # a rank or centred value differs most among these
         if apart(values[0], self.predict(SEEDS[0], on=self.moved())[0]) <= SAME:
             yield "predictions do not depend on the training data: fit on sample.x and sample.y"
+        elif apart(values[0][higher], self.alone(higher)) > FAR:
+            yield "predictions depend on which rows are predicted together: predict each by itself, in the order given"
         if "halves" in self.samplings:
             ours, theirs = (
                 self.predict(1, on=problem, sampling="halves") for problem in (self.problem, self.outside())
             )
             if not np.array_equal(ours, theirs):
                 yield "predictions under halves depend on rows outside the half: fit on sample.x and sample.y"
+
+    def alone(self, rows: np.ndarray) -> np.ndarray:
+        """Return what the model of the first seed predicts for some rows of the ID test, without the others."""
+        model = self.method.fit(sample_for(self.problem, self.samplings[-1], SEEDS[0])[0])
+        return np.asarray(model.predict(self.problem.evals["id"].inputs[rows]))
 
     def moved(self) -> Problem:
         """Return the problem with features and labels of other rows."""

@@ -122,6 +122,18 @@ def ignores_the_data(sample: Sample, learner: Learner) -> Model:
     return Shaped(keeps_the_contract(sample, learner), noise)
 
 
+def ranks_what_is_predicted(sample: Sample, learner: Learner) -> Model:
+    def ranked(values: np.ndarray) -> np.ndarray:
+        ranks = np.argsort(np.argsort(values[:, -1:], axis=0), axis=0) / len(values)
+        return np.hstack([1 - ranks, ranks]) if sample.task == "classification" else ranks
+
+    return Shaped(keeps_the_contract(sample, learner), ranked)
+
+
+def predicts_in_reverse(sample: Sample, learner: Learner) -> Model:
+    return Shaped(keeps_the_contract(sample, learner), lambda values: values[::-1])
+
+
 def looks_at_the_test(sample: Sample, learner: Learner) -> Model:
     return keeps_the_contract(replace(sample, x=sample.evals["id"].x), learner)
 
@@ -185,6 +197,13 @@ BROKEN = [
         "fitting twice gives different predictions: take all randomness from benchmark.train.generator",
     ),
     (ignores_the_data, "predictions do not depend on the training data: fit on sample.x and sample.y"),
+    *(
+        (
+            fit,
+            "predictions depend on which rows are predicted together: predict each by itself, in the order given",
+        )
+        for fit in (ranks_what_is_predicted, predicts_in_reverse)
+    ),
     (looks_at_the_test, "AttributeError: 'Sample' object has no attribute 'evals' ("),
     (
         predicts_nan,
