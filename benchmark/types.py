@@ -243,7 +243,7 @@ class Model(Protocol):
     """A trained predictor; its optional ``rows``, an array of any shape, are the rows of the sample it learned from."""
 
     def predict(self, inputs: Inputs) -> np.ndarray:
-        """Return class probabilities (T, C), or targets (T, 1) of a regression."""
+        """Return class probabilities (T, C), or targets (T, 1) of a regression; each row's depend on no other row."""
 
 
 @dataclass(frozen=True)
