@@ -27,7 +27,7 @@ def test_the_tables_of_the_page_are_those_of_the_results(name: str) -> None:
 
 
 def test_each_interval_is_one_of_the_tables_of_the_results() -> None:
-    names = ("places", "places-regression", "factors-advice-classification")
+    names = ("places", "places-regression", "factors-advice-classification", "factors-remedies-classification")
     known = told("paper").union(*(told("halves", name) for name in names))
     for interval in intervals(NOW):
         assert {interval, turned(interval)} & known, interval
