@@ -18,20 +18,8 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         *("registry", "store", "run", "study", "studies", "commands", "estimators", "__main__"),
     ),
     "leaderboard": (
-        *(
-            "stats",
-            "read",
-            "tables",
-            "write",
-            "figures",
-            "scoring",
-            "my_data",
-            "site",
-            "paper",
-            "evaluator",
-            "submission",
-        ),
-        *("predict", "report", "updated", "__main__"),
+        *("stats", "read", "tables", "write", "figures", "scoring", "my_data", "site", "paper", "evaluator"),
+        *("submission", "predict", "report", "updated", "__main__"),
     ),
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""
