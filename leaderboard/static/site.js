@@ -324,7 +324,7 @@ function decide() {
     }
 
     const best = judged.find(([, fits]) => fits);
-    if (choice.lacking) answer.replaceChildren(make("h2", {}, "Cannot decide yet"), make("p", {}, `${choice.lacking}.`));
+    if (choice.lacking) answer.replaceChildren(make("h2", {}, "Cannot decide yet"), make("p", {}, `${choice.lacking[0].toUpperCase()}${choice.lacking.slice(1)}.`));
     else if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute or a larger loss."));
     else {
       const [method, , why] = best;
