@@ -15,6 +15,7 @@ from math import comb
 from typing import TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmark.measure.intervals import Estimate, jackknife
 
@@ -31,6 +32,7 @@ def told_apart(factors: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(name for name in factors if rank[name] < whole)
 
 
+@threadpool_limits.wrap(limits=1)  # on more threads, eigenvectors differ by rounding, and the eighth digit by one
 def shares(factors: Mapping[str, Sequence[str]], values: np.ndarray) -> dict[Term, Estimate]:
     """Return the share of the variance of ``values`` (P, F) that goes with each term, with 95 % intervals.
 
