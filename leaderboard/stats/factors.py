@@ -32,7 +32,6 @@ def told_apart(factors: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(name for name in factors if rank[name] < whole)
 
 
-@threadpool_limits.wrap(limits=1)  # on more threads, eigenvectors differ by rounding, and the eighth digit by one
 def shares(factors: Mapping[str, Sequence[str]], values: np.ndarray) -> dict[Term, Estimate]:
     """Return the share of the variance of ``values`` (P, F) that goes with each term, with 95 % intervals.
 
@@ -42,26 +41,27 @@ def shares(factors: Mapping[str, Sequence[str]], values: np.ndarray) -> dict[Ter
     jackknife's, for other families. A share that is truly zero can come out below 0. Raises ValueError unless all
     factors are ``told_apart`` and there are three families.
     """
-    if len(told_apart(factors)) < len(factors) or values.shape[1] < 3:
-        raise ValueError("expected factors that can be told apart, and values of at least three families")
-    mains = [(name,) for name in factors]
-    rank = _space(factors, mains).shape[1]
-    pairs = [pair for pair in combinations(factors, 2) if _space(factors, [*mains, pair]).shape[1] > rank]
+    with threadpool_limits(limits=1):  # on more threads, eigenvectors differ by rounding, and the eighth digit by one
+        if len(told_apart(factors)) < len(factors) or values.shape[1] < 3:
+            raise ValueError("expected factors that can be told apart, and values of at least three families")
+        mains = [(name,) for name in factors]
+        rank = _space(factors, mains).shape[1]
+        pairs = [pair for pair in combinations(factors, 2) if _space(factors, [*mains, pair]).shape[1] > rank]
 
-    def explained(terms: Collection[Term]) -> np.ndarray:
-        return _variances(_space(factors, terms), values)
+        def explained(terms: Collection[Term]) -> np.ndarray:
+            return _variances(_space(factors, terms), values)
 
-    constant, everything = explained(()), _variances(np.eye(len(values)), values)
-    of_mains = _averaged(mains, explained)
-    of_pairs = _averaged(pairs, lambda terms: explained([*mains, *terms]))
-    parts: dict[Term, np.ndarray] = {term: gain[0] for term, gain in of_mains.items()}
-    parts |= {(FAMILY,): constant[1]} | {pair: gain[0] for pair, gain in of_pairs.items()}
-    parts |= {(*term, FAMILY): gain[1] for term, gain in of_mains.items()}
-    total = everything.sum(axis=0) - constant[0]
-    if rank < len(values):
-        parts[(REST,)] = total - sum(parts.values())
-    n = values.shape[1]
-    return {term: jackknife([n * part[0] - (n - 1) * part[1:]]) for term, part in _divided(parts, total).items()}
+        constant, everything = explained(()), _variances(np.eye(len(values)), values)
+        of_mains = _averaged(mains, explained)
+        of_pairs = _averaged(pairs, lambda terms: explained([*mains, *terms]))
+        parts: dict[Term, np.ndarray] = {term: gain[0] for term, gain in of_mains.items()}
+        parts |= {(FAMILY,): constant[1]} | {pair: gain[0] for pair, gain in of_pairs.items()}
+        parts |= {(*term, FAMILY): gain[1] for term, gain in of_mains.items()}
+        total = everything.sum(axis=0) - constant[0]
+        if rank < len(values):
+            parts[(REST,)] = total - sum(parts.values())
+        n = values.shape[1]
+        return {term: jackknife([n * part[0] - (n - 1) * part[1:]]) for term, part in _divided(parts, total).items()}
 
 
 def _divided(parts: Mapping[Term, np.ndarray], total: np.ndarray) -> dict[Term, np.ndarray]:
