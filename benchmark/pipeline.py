@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from inspect import signature
@@ -284,7 +285,7 @@ class Pipeline:
     def fit(self, sample: Sample) -> Model:
         """Train one predictor on ``sample``. Raises TypeError if the result cannot predict."""
         remedy, learner = self.for_sample(sample)
-        model = remedy.fit(sample, learner)
+        model = remedy.fit(unshared(sample, remedy, learner), learner)
         if not hasattr(model, "predict"):
             raise TypeError(
                 f"fit of method {self.name!r} returned {model!r}: expected an object with predict(inputs), such as the "
@@ -397,6 +398,12 @@ class Remedied(Learner):
                 f"{self.name} needs more of the training pool than one of several models sees: use it alone"
             )
         Pipeline(self.remedy, self.learner).refuse()
+
+
+def unshared(sample: Sample, *parts: Part) -> Sample:
+    """Return ``sample``, or a copy for a user's part, which may change in place what other methods and seeds share."""
+    inner = [p for part in parts for p in (part.parts if isinstance(part, Remedied) else (part,))]
+    return deepcopy(sample) if any(part.revision is None for part in inner) else sample
 
 
 def _alone(sampling: Sampling) -> Sampling:

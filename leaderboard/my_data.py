@@ -243,10 +243,8 @@ def _by_class(p: Predictions) -> list[Predictions]:
     """Return predictions of more than two classes as those of each class in the test against the others."""
     if p.values.shape[2] <= 2:
         return [p]
-    shares = {c: p.values[..., c] for c in np.unique(p.y)}
-    return [
-        replace(p, y=(p.y == c).astype(int), values=np.stack([1 - v, v], 2), class_shares=()) for c, v in shares.items()
-    ]
+    of_classes = [((p.y == c).astype(int), p.values[..., c]) for c in np.unique(p.y)]
+    return [replace(p, y=y, values=np.stack([1 - v, v], axis=2), class_shares=()) for y, v in of_classes]
 
 
 def _fit(dataset: Dataset) -> list[BoardRow]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.pipeline import REFUSED, Need, Remedied
+from benchmark.pipeline import REFUSED, Need, Remedied, unshared
 from benchmark.registry import discover, find, make_method, refuse_sampling
 from benchmark.run import driver
 from benchmark.run.check import synthetic
@@ -116,3 +116,16 @@ def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name
         "SVM(C=1.0, width=0.5)",
         "Bagging(k=2)",
     ]
+
+
+def test_a_part_of_the_users_gets_a_copy_of_the_sample_that_the_suites_share():
+    problem = synthetic("classification")
+    sample, _ = sample_for(problem, "paper", 1)
+    bagging, forest = (find(name)[0]() for name in ("bagging", "random_forest"))
+    theirs = type("Theirs", (type(forest),), {"revision": None})()
+    assert unshared(sample, bagging, Remedied(bagging, forest)) is sample
+    for part in (theirs, Remedied(bagging, theirs)):
+        copy = unshared(sample, bagging, part)
+        copy.x[:] = copy.y[:] = 0
+        assert sample.x.any()
+        assert sample.y.any()

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, product
@@ -23,7 +22,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from benchmark import registry
 from benchmark.data.problem import read_with, refuse_reading
 from benchmark.files import cache_folder, read_arrays, write_arrays
-from benchmark.pipeline import Pipeline, Remedied
+from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
 from benchmark.run.revisions import code_of
@@ -282,10 +281,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
 def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Retraining | str:
     """Return one retraining, or the traceback of what failed."""
     try:
-        inner = method.learner.parts if isinstance(method.learner, Remedied) else (method.learner,)
-        own = any(part.revision is None for part in (method.remedy, *inner))  # a user's may change what others share
         warm_up(method, sample)
-        sample = deepcopy(sample) if own else sample
         saved, start = shared.saved, time.process_time()
         model = method.fit(sample)
         seconds = time.process_time() - start + shared.saved - saved
@@ -309,7 +305,6 @@ def warm_up(method: Pipeline, sample: Sample) -> None:
     if kind in _warm:
         return
     _warm.add(kind)
-    sample = deepcopy(sample)
     from benchmark.train.loop import sharing
 
     order = np.argsort(sample.y[sample.rows], kind="stable")

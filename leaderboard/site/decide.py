@@ -39,7 +39,7 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     For each method, ``churn`` is matched churn or 1 − ICC, a fraction; ``loss`` is relative to ERM in pp of matched
     accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``unfit``
-    says why it is no choice, whatever is asked for, and ``lacking`` why there is none on a user's own dataset. ``low``
+    says why it is no choice, whatever is asked for, and ``lacking`` why there is none. ``low``
     lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
@@ -69,12 +69,14 @@ def choices(results: Results) -> list[dict[str, object]]:
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         rivals = [row for row in board.rows if not {"control", *SUSPICIONS} & set(row.marks)]
-        unfit = _unfit(dataset, board.rows)
+        own = dataset.group == OWN
+        doubtful = own or ranked(dataset.reference) < LEAST[dataset.task][1]
+        unfit = _unfit(dataset, board.rows, doubtful)
         methods = [_method(row, over_both(dataset)[row.title], scale, unfit.get(row.title, "")) for row in rivals]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
-            | ({"own": True, "lacking": lacking(dataset)} if dataset.group == OWN else {})
+            | {"own": own, "lacking": lacking(dataset) if doubtful else ""}
         )
     return sorted(choices, key=lambda choice: not choice["own"])  # the page opens on the first
 
@@ -87,11 +89,11 @@ def _choice(
     return {**about, "own": False, "lacking": "", "methods": methods}
 
 
-def _unfit(dataset: Dataset, rows: Sequence[BoardRow]) -> dict[str, str]:
-    """Say which methods are no choice: those that collapse where ERM does not, or are hardly better than chance."""
+def _unfit(dataset: Dataset, rows: Sequence[BoardRow], doubtful: bool) -> dict[str, str]:
+    """Say which methods are no choice: those that collapse where ERM does not or, if asked, hardly beat chance."""
     idle = next("collapsed" in row.marks for row in rows if row.method == REFERENCE)
     unfit = {row.title: COLLAPSES[dataset.task] for row in rows if "collapsed" in row.marks and not idle}
-    if dataset.group == OWN:  # the others are better than chance with ERM
+    if doubtful:
         measure, least = LEAST[dataset.task]
         chance = {entry.title: reached for entry in dataset.entries if (reached := ranked(entry)) < least}
         unfit |= {title: f"{measure.name} {reached:.2f}, less than {least:.2f}" for title, reached in chance.items()}
