@@ -3,8 +3,6 @@
 Shapes: R retrainings, T test examples, C classes.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from benchmark.types import Predictions
@@ -30,7 +28,7 @@ def auroc(p: Predictions) -> np.ndarray:
     ones, others = true.sum(), (~true).sum()
     if not ones or not others:
         return np.full(len(p.seeds), np.nan)
-    ranks = _ranks(log_odds(p))
+    ranks = _ranks(p)
     return np.asarray((ranks[:, true].sum(axis=1) - ones * (ones + 1) / 2) / (ones * others))
 
 
@@ -39,14 +37,15 @@ def rank_correlation(p: Predictions) -> np.ndarray:
 
     The diagonal is 0.
     """
-    correlation = _correlations(_ranks(scores(p)))
+    correlation = _correlations(_ranks(p))
     np.fill_diagonal(correlation, 0)
     return correlation
 
 
 def rank_quality(p: Predictions) -> np.ndarray:
     """Return Spearman's correlation of the predicted with the true values, (R,); nan if either are all equal."""
-    return _correlations(_ranks(np.vstack([p.y, scores(p)])))[0, 1:]
+    below, at_most = _places(p.y[None])
+    return _correlations(np.vstack([(below + at_most + 1) / 2, _ranks(p)]))[0, 1:]
 
 
 def _correlations(rows: np.ndarray) -> np.ndarray:
@@ -70,23 +69,40 @@ def average_precision(p: Predictions) -> np.ndarray:
     true = p.y == 1
     if not true.any():
         return np.full(len(p.seeds), np.nan)
-    odds = log_odds(p)
-    as_high = [_places(-row, "right") for row in odds]  # examples that score as high, ties included
-    hits = [_places(-row[true], "right") for row in odds]
-    return np.array([(h / n[true]).mean() for h, n in zip(hits, as_high, strict=True)])
+    below, _ = _all_places(p)
+    lower = true[np.argsort(scores(p), axis=1)].cumsum(axis=1)  # of class 1, up to each place
+    lower = np.pad(lower, ((0, 0), (1, 0)))
+    as_high = true.sum() - np.take_along_axis(lower, below[:, true], axis=1)
+    return np.asarray(np.ascontiguousarray(as_high / (len(true) - below[:, true])).mean(axis=1))
 
 
-def _places(values: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-    """Return how many values are below each, or with ``right`` at most as large (T,)."""
-    return np.searchsorted(np.sort(values), values, side)
+def _all_places(p: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    if "places" not in p.computed:
+        p.computed["places"] = _places(scores(p))
+    return p.computed["places"]
 
 
-def _ranks(rows: np.ndarray) -> np.ndarray:
-    """Return the rank of each value in its row (R, T), 1 for the lowest; ties share the mean.
+def _places(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many values of its row are below each value, and how many are at most as large, both (R, T)."""
+    order = np.argsort(rows, axis=1)
+    ordered = np.take_along_axis(rows, order, axis=1)
+    new = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)  # (R, T + 1)
+    at = np.arange(new.shape[1], dtype=np.int32)
+    first = np.maximum.accumulate(np.where(new[:, :-1], at[:-1], 0), axis=1)
+    last = np.minimum.accumulate(np.where(new, at, at[-1])[:, :0:-1], axis=1)[:, ::-1]
+    places = np.empty_like(first), np.empty_like(first)
+    for place, found in zip(places, (first, last), strict=True):
+        np.put_along_axis(place, order, found, axis=1)
+    return places
+
+
+def _ranks(p: Predictions) -> np.ndarray:
+    """Return the rank of each score in its retraining (R, T), 1 for the lowest; ties share the mean.
 
     As scipy.stats.rankdata, whose import takes as long as all scores of a table.
     """
-    return np.array([(_places(row, "left") + _places(row, "right") + 1) / 2 for row in rows])
+    below, at_most = _all_places(p)
+    return np.asarray((below + at_most + 1) / 2)
 
 
 def top_jaccard(p: Predictions, k: int = TOP) -> np.ndarray:
