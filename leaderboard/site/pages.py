@@ -24,11 +24,12 @@ from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import Style
+from leaderboard.read import closest
 from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import cite, compare, decide, explorer, nearest, sentences
+from leaderboard.site import cite, compare, decide, explorer, sentences
 from leaderboard.site.names import Names
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
@@ -94,7 +95,7 @@ class Site:
                 yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
             yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)
-        found = nearest.search((dataset, known(dataset)) for dataset in self.results.datasets)
+        found = closest.search((dataset, known(dataset)) for dataset in self.results.datasets)
         structures = partial(molecules.structures, self.whole)
         figures = build.drawn(
             chain(

@@ -13,8 +13,8 @@ from leaderboard.tables.addresses import addresses
 from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
-DIGITS = 8
-"""Digits of numbers in files: more than the predictions have, which are published with eight binary ones."""
+DIGITS = 6
+"""Digits of numbers in files, but for whole numbers: predictions are published with six binary ones."""
 
 
 def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = False) -> Markup:
@@ -27,7 +27,7 @@ def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = F
 
 
 def to_csv(table: Table) -> str:
-    """Return the numbers to eight digits, in the units of the header; a text that looks like a formula is quoted.
+    """Return the numbers to six digits, in the units of the header; a text that looks like a formula is quoted.
 
     Interval ends and flags have columns of their own beside those of the numbers that have any.
     """
@@ -60,7 +60,7 @@ def literal(text: str) -> str:
 
 
 def _exact(number: float) -> str:
-    return "" if math.isnan(number) else f"{number:.{DIGITS}g}"
+    return "" if math.isnan(number) else f"{number:.0f}" if float(number).is_integer() else f"{number:.{DIGITS}g}"
 
 
 def to_markdown(table: Table) -> str:

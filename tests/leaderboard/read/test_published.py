@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import kendalltau
 
 from benchmark.errors import UserError
 from benchmark.measure import matched
@@ -164,6 +165,14 @@ def test_rounding_keeps_who_is_called_positive_by_matched_churn(centre: float) -
     assert (stored(rounded.values) == rounded.values).all()
     same = predictions(np.full((2, 6, 2), 0.5, dtype=np.float32))
     assert (stored(same.values) == 0.5).all(), "what ties already stays"
+
+
+def test_rounding_keeps_the_order_of_probabilities_that_are_nearly_the_same() -> None:
+    one = 0.1 + 1e-4 * np.random.default_rng(0).normal(size=(3, 200))
+    back = stored(np.stack([1 - one, one], axis=2).astype(np.float32))
+    for exact, rounded in zip(one, back[..., 1], strict=True):
+        assert kendalltau(exact, rounded).statistic > 0.98
+    assert (stored(back) == back).all()
 
 
 def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:

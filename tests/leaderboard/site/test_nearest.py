@@ -6,6 +6,7 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark.store.cell import Record
+from leaderboard.read import closest
 from leaderboard.read.results import collect
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
@@ -36,7 +37,7 @@ def test_the_nearest_rows_are_those_of_a_plain_loop(make_cell) -> None:
     bits = {s: GetMorganGenerator(2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(s)) for s in [*TESTS, *ROWS]}
     for test, near in zip(TESTS, content["near"], strict=True):
         similar = sorted((DataStructs.TanimotoSimilarity(bits[test], bits[s]) for s in ROWS), reverse=True)
-        assert [value for _, value in near] == pytest.approx(similar[: nearest.NEAREST], abs=0.006)
+        assert [value for _, value in near] == pytest.approx(similar[: closest.CLOSEST], abs=0.006)
         for row, value in near:
             identity, smiles, y = content["rows"][row]
             assert DataStructs.TanimotoSimilarity(bits[test], bits[smiles]) == pytest.approx(value, abs=0.006)

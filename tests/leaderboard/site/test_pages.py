@@ -276,8 +276,8 @@ def test_the_plot_has_the_rows_of_the_table_in_their_colours(page: Page, results
     assert {title for title, *_ in points} == {*rows}
     for title, href, colour, x, y in points:
         change = rows[title]["delta_matched_accuracy"]
-        assert x == pytest.approx(100 * change.value if change else 0)
-        assert y == pytest.approx(100 * rows[title]["matched_churn"].value)
+        assert x == pytest.approx(100 * change.value if change else 0, rel=1e-5)
+        assert y == pytest.approx(100 * rows[title]["matched_churn"].value, rel=1e-5)
         look = """const rows = [...document.querySelectorAll("#board th.row")];
             const th = rows.find((e) => e.dataset.title === arguments[0]);
             return [th.querySelector("a").getAttribute("href"), getComputedStyle(th.querySelector(".look")).color]"""

@@ -30,12 +30,12 @@ def test_html_is_escaped_and_its_headers_have_scopes(one_table):
     assert first[3].get("class") == "left"
 
 
-def test_csv_has_eight_digits_with_interval_and_flags_where_there_are_any(one_table):
+def test_csv_has_six_digits_with_interval_and_flags_where_there_are_any(one_table):
     head, first, second = csv.reader(io.StringIO(to_csv(one_table)))
     twin = "Data-side: Twin λ=300"
     assert head == ["Dataset", "N", twin, f"{twin} low", f"{twin} high", f"{twin} flags", "Data-side: Group"]
     assert first == ["BACE_x <dev>", "968", "-10", "-20", "-5", "* †", "A|B"]
-    assert second == ["DILI", "", "0.33333333", "", "", "", "A"]
+    assert second == ["DILI", "", "0.333333", "", "", "", "A"]
 
 
 def test_json_has_everything(one_table):
