@@ -203,6 +203,19 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch
     assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("which", [None, leaderboard_app, churn_app()])
+def test_an_option_given_twice_is_refused_as_only_its_last_value_would_count(which, capsys):
+    words = ["compare", "erm"] if which is leaderboard_app else ["plan"]
+    option = "--store" if which is leaderboard_app else "--method"
+    assert call(*words, option, "erm", f"{option}=twin", which=which) == 2
+    assert capsys.readouterr().err.startswith(f"error: {option}: expected once, found 2 times: give all its values at once")
+
+
+def test_an_option_that_takes_several_values_and_a_flag_may_be_repeated(capsys):
+    assert call("plan", "--set", "lam=3", "--set", "k=2", "--offline", "--offline", "--seeds", "0") == 2
+    assert "seeds '0': expected a count" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["run", "plan"])
 @pytest.mark.parametrize(
     ("words", "said"),
