@@ -121,6 +121,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["list", "bace", "--markdown"], "--markdown prints the table of the suite's datasets: name none"),
         (["study", "lambda-rule", "--store", "results", "--dataset", "dili"], "--dataset has no effect with --store"),
         (["study", "members", "--learner", "svm:C=10"], "--learner svm:C=10: a study takes a learner with its default"),
+        (["study", "", "--dataset", ""], "expected the name of a study, found nothing: churn study lists them"),
         (["study", "--seeds", "3"], "--seeds has no effect without the name of a study"),
         (
             ["study", "lambda-rule", "--dataset", "bace", "--set", "dataset=dili"],
