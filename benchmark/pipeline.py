@@ -177,8 +177,8 @@ def method(
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
     that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
     is raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
-    file. Raises ValueError if the file has another name, or another file or the suite this one, or names are wrong, and
-    TypeError for another kind of class.
+    file. Raises ValueError if the file has another name, or another class, file or the suite this one, or names are
+    wrong, and TypeError for another kind of class.
     """
 
     def described(cls: T) -> T:
@@ -191,6 +191,13 @@ def method(
         other = registered.get(name, cls)
         if other.__module__ != cls.__module__:
             raise ValueError(f"method {name!r} is registered by {other.__module__} and by {cls.__module__}")
+        known = getattr(sys.modules.get(cls.__module__), other.__name__, None)  # another if the file was edited since
+        if known is other and other.__name__ != cls.__name__ and cls.__module__ != "__main__":
+            del registered[name]  # neither is meant
+            raise ValueError(
+                f"method {name!r} is registered by the classes {other.__name__} and {cls.__name__} of one file: give "
+                "each a name of its own"
+            )
         about = {
             "title": title,
             "regression": regression or {},

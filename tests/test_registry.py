@@ -1,6 +1,7 @@
 """Pipelines by name: discovery, parsing, corrections, spelling; and people's own code."""
 
 import hashlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -234,6 +235,20 @@ def test_two_files_cannot_register_one_name_nor_one_that_of_a_method_of_the_suit
     method("other", title="Other")(Other)
     with pytest.raises(ValueError, match=r"'other' is registered by .*test_registry and by elsewhere"):
         method("other", title="Other")(type("Other", (Other,), {"__module__": "elsewhere"}))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_two_classes_of_a_file_cannot_register_one_name_while_an_edited_file_may_register_it_again(tmp_path):
+    template = (CHECKOUT / "methods" / "_template.py").read_text(encoding="utf-8")
+    one = template.replace("NAME", "mine").replace("TITLE", "Mine")
+    other = re.sub(r"\bclass \w+", "class Other", one)
+    path = tmp_path / "mine.py"
+    for source in (one, one, other):
+        path.write_text(source, encoding="utf-8")
+        load_file(path)
+    path.write_text(one + other, encoding="utf-8")
+    with pytest.raises(UserError, match=r"'mine' is registered by the classes \w+ and Other of one file: give each"):
+        load_file(path)
 
 
 @pytest.mark.usefixtures("own_registry")

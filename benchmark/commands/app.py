@@ -2,15 +2,33 @@
 
 import sys
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from benchmark.errors import UserError
 from benchmark.files import leave_clone
 
 # joblib replaces a worker process that has grown by 100 MB, and says so. Nothing is lost.
 warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, of which only the last value would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        single = [p for p in given if p.nargs != -1 and not any(getattr(p, k, False) for k in ("multiple", "is_flag"))]
+        if twice := next((param for i, param in enumerate(single) if param in single[:i]), None):
+            raise UserError(
+                f"{twice.opts[0]}: expected once, found {single.count(twice)} times: give all its values at once, "
+                "separated by commas if it takes several (see --help)"
+            )
+        return super().parse_args(ctx, args)
 
 
 class App(typer.Typer):
@@ -25,6 +43,9 @@ class App(typer.Typer):
             context_settings={"max_content_width": 120},
             **options,
         )
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
+        return super().command(name, **{"cls": Command} | options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leave_clone()

@@ -350,7 +350,9 @@ def study(
     from benchmark.studies import discover, make_study
 
     if not name:
-        _refuse_others(context, ("name", "offline"), "without the name of a study")
+        if getattr(context.get_parameter_source("name"), "name", "DEFAULT") != "DEFAULT":  # as in mlflow run -P name=
+            raise UserError("expected the name of a study, found nothing: churn study lists them")
+        _refuse_others(context, ("offline",), "without the name of a study")
         table = _table("study", "title", "settings")
         for key, cls in discover().items():
             table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]

@@ -80,6 +80,8 @@ def write_dataset(
             f"{excluded} exists, and is no list of rows that are left out, which would be written there: rename it, or "
             "choose another --name"
         )
+    if (own := own_datasets() / path.name).exists() and not path.exists():
+        raise UserError(f"{own} describes this table: leave out --to to write it again, or choose another --name")
     if name in dataset_names() and not path.exists():
         raise UserError(f"the suite has a dataset {name!r}: choose another --name")
     if folder == own_datasets().resolve():

@@ -150,8 +150,14 @@ class Options:
             raise UserError("--task regression has no classes: leave it out, or --classes and --positive")
         if self.sample not in ("", "all") and not (self.sample.isdecimal() and int(self.sample) > 1):
             raise UserError(f"--sample {self.sample!r}: expected a number of rows, or all")
-        if targets := {self.target, *self.beside} & {*self.one_hot}:
-            raise UserError(f"--one-hot {min(targets)}: a target is no feature")
+        targets = {self.target, *self.beside}
+        for option, named, what in (
+            ("--one-hot", self.one_hot, "feature"),
+            ("--smiles", [self.smiles], "column of molecules"),
+            ("--id", [self.id_column], "name of a row, which is published with its prediction"),
+        ):
+            if taken := targets & {*named}:
+                raise UserError(f"{option} {min(taken)}: a target is no {what}")
 
     @property
     def columns(self) -> list[str]:

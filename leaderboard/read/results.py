@@ -206,7 +206,7 @@ class Results:
         return tuple(sorted(titles, key=lambda title: title not in first))
 
     def called(self, name: str) -> dict[str, Entry]:
-        """Return the entry of each dataset whose title, slug or method is ``name``.
+        """Return the entry of each dataset whose title or slug is ``name``, or else its method.
 
         Defaults may differ between tasks, so titles may differ between datasets. Raises UserError if no entry has the
         name, or if several entries of one dataset have it.
@@ -214,6 +214,7 @@ class Results:
         matches: dict[str, Entry] = {}
         for dataset in self.datasets:
             entries = [entry for entry in dataset.entries if name in (entry.title, entry.slug, entry.method)]
+            entries = [entry for entry in entries if name in (entry.title, entry.slug)] or entries
             if len(entries) > 1:
                 titles, slugs = ([getattr(entry, part) for entry in entries] for part in ("title", "slug"))
                 raise UserError(f"{name!r} could be {' or '.join(titles)} on {dataset.name}: use {' or '.join(slugs)}")

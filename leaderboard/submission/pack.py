@@ -33,7 +33,8 @@ def pack(
     variants; if there are results under halves, only datasets that have them. Return that folder, whose
     ``submission.yml`` the author completes, and a line for each dataset and sampling that was left out. Raises
     UserError for an unknown method, for one of the suite (``published`` are its names), for one without such a dataset,
-    with another learner or other features than the dataset's, and if the folder exists.
+    with another learner or other features than the dataset's or hyperparameters that are not its file's defaults, and
+    if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
@@ -59,6 +60,13 @@ def pack(
     if first.key.method in {REFERENCE, *published}:
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
     _refuse_other_code([cell for cells in ready.values() for cell in cells])
+    set_apart = sorted({entries[key].spelled for key in ready} - {first.key.method})
+    if set_apart and method_file(first.key.method):
+        raise UserError(
+            f"{name!r} ran as {' and '.join(set_apart)}, but a submission is of {first.key.method!r} with the defaults "
+            "of its file, which verify trains: change the defaults there, or run it without hyperparameters, and pack "
+            "again"
+        )
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")

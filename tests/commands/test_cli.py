@@ -121,6 +121,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["list", "bace", "--markdown"], "--markdown prints the table of the suite's datasets: name none"),
         (["study", "lambda-rule", "--store", "results", "--dataset", "dili"], "--dataset has no effect with --store"),
         (["study", "members", "--learner", "svm:C=10"], "--learner svm:C=10: a study takes a learner with its default"),
+        (["study", "", "--dataset", ""], "expected the name of a study, found nothing: churn study lists them"),
         (["study", "--seeds", "3"], "--seeds has no effect without the name of a study"),
         (
             ["study", "lambda-rule", "--dataset", "bace", "--set", "dataset=dili"],
@@ -201,6 +202,19 @@ def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch
     monkeypatch.setattr("benchmark.commands.train._grids", interrupted)
     assert call("run", "--method", "erm") == 130
     assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("which", [None, leaderboard_app, churn_app()])
+def test_an_option_given_twice_is_refused_as_only_its_last_value_would_count(which, capsys):
+    words = ["compare", "erm"] if which is leaderboard_app else ["plan"]
+    option = "--store" if which is leaderboard_app else "--method"
+    assert call(*words, option, "erm", f"{option}=twin", which=which) == 2
+    assert capsys.readouterr().err.startswith(f"error: {option}: expected once, found 2 times: give all its values")
+
+
+def test_an_option_that_takes_several_values_and_a_flag_may_be_repeated(capsys):
+    assert call("plan", "--set", "lam=3", "--set", "k=2", "--offline", "--offline", "--seeds", "0") == 2
+    assert "seeds '0': expected a count" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])

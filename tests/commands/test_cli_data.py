@@ -160,6 +160,15 @@ def test_of_several_targets_none_is_a_feature_of_another(tmp_path, capsys):
     assert "--one-hot kind: a target is no feature" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("option", "said"), [("--id", "name of a row"), ("--smiles", "column of molecules")])
+def test_a_target_names_no_row_as_the_names_of_test_rows_are_given_to_those_who_predict_them(
+    folder, capsys, option, said
+):
+    for target in ("potency", "SMILES,potency"):
+        assert make(folder, option, "potency", target=target) == 2
+        assert f"error: {option} potency: a target is no {said}" in capsys.readouterr().err
+
+
 def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
     assert make(folder) == 0
     first, *lines = capsys.readouterr().out.splitlines()

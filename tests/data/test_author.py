@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import tomllib
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from benchmark.data.problem import load_problem
 from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
+from benchmark.files import own_datasets
 
 from .conftest import SMILES, csv, dataset, labelled, materials, table
 
@@ -125,13 +127,17 @@ def test_a_toml_in_another_folder_finds_the_table_from_anywhere(tmp_path, monkey
     assert len(load_rows(load_spec(str(spec.path))).used) == 36
 
 
-def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path):
+def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
     file = csv(tmp_path, ["0", "1"])
     (tmp_path / "mine.toml").write_text("the user's own")
     with pytest.raises(UserError, match=r"mine\.toml exists, and describes another table: choose another --name$"):
         dataset(file, name="mine")
     with pytest.raises(UserError, match="the suite has a dataset 'bace': choose another --name"):
         dataset(file, name="bace")
+    own = dataset(file, name="mine_too", folder=own_datasets())
+    with pytest.raises(UserError, match=rf"^{re.escape(str(own.path))} describes this table: leave out --to"):
+        dataset(file, name="mine_too")
     assert (tmp_path / "mine.toml").read_text() == "the user's own"
     assert not (tmp_path / "bace.toml").exists()
 

@@ -42,6 +42,17 @@ def test_results_of_another_sampling_are_apart_and_never_mixed_with_the_papers(m
     assert [part.sampling for part in alone.by_sampling] == ["halves"]
 
 
+def test_a_title_that_is_the_methods_name_means_that_entry_alone(make_cell):
+    rng = np.random.default_rng(0)
+    titles = ("Mine", "Mine k=2")
+    cells = [
+        make_cell("mine", rng.dirichlet([1, 1], size=(3, 20)), title=title, params={"k": k})
+        for k, title in enumerate(titles)
+    ]
+    assert collect(cells).called("mine")["made_up"].title == "Mine"
+    assert collect(cells[1:]).called("mine")["made_up"].title == "Mine k=2"
+
+
 def test_each_title_has_an_address_of_its_own_never_empty_or_too_long_for_a_file():
     titles = ["ERM", "Twin-bootstrap λ=300", "方法甲 1.0", "方法乙 1.0", "Метод", "метод 2", "x² 1.0", "𝐀"]
     titles += ["!?", "x" * 250, "x" * 251, "ERM " + "a b " * 70]

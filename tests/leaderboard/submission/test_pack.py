@@ -1,6 +1,7 @@
 """From recorded runs to a submission, and from a submission to pages."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from benchmark.errors import UserError
+from benchmark.registry import find
 from leaderboard.__main__ import app
 from leaderboard.read.results import Results, collect
 from leaderboard.read.stored import read
@@ -19,9 +21,12 @@ from .conftest import DATASET, REGRESSION, trained_inside
 
 
 @pytest.fixture(scope="module")
-def forests() -> Results:
-    """A classification under both samplings, a regression under ``paper``; too few seeds of another method."""
-    return collect(
+def forests() -> Iterator[Results]:
+    """A classification under both samplings, a regression under ``paper``; too few seeds of another method.
+
+    Forests have two trees by default.
+    """
+    trained = collect(
         [
             trained_inside(DATASET, "random_forest:trees=2", "halves", range(1, 23)),
             trained_inside(DATASET, "random_forest:trees=2", "paper", range(1, 13)),
@@ -29,6 +34,9 @@ def forests() -> Results:
             trained_inside(DATASET, "random_forest:trees=3", "halves", range(1, 11)),
         ]
     )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(find("random_forest")[0].__dataclass_fields__["trees"], "default", 2)
+        yield trained
 
 
 def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_named(forests, tmp_path):
@@ -96,6 +104,18 @@ def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, mon
     ):
         pack(forests, "Random forest, trees=2", "1.0", tmp_path)
     assert not (tmp_path / "random_forest").exists()
+
+
+def test_hyperparameters_that_verify_would_not_train_are_refused_on_any_of_the_datasets(forests, tmp_path):
+    paper = next(part for part in forests.by_sampling if part.sampling == "paper")
+    plain = {d.name: d.entry("Random forest, trees=2").cells[99] for d in paper.datasets}
+    three = {
+        name: replace(cell, key=replace(cell.key, params=cell.key.params | {"trees": 3}))
+        for name, cell in plain.items()
+    }
+    for cells in (three, plain | {REGRESSION: three[REGRESSION]}):
+        with pytest.raises(UserError, match=r"ran as random_forest:trees=3, but .* the defaults of its file"):
+            pack(collect([*cells.values()]), "random_forest", "1.0", tmp_path)
 
 
 def test_a_submission_is_written_whole_or_not_at_all(forests, tmp_path, full_disk):
