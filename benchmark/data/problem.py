@@ -195,7 +195,8 @@ def checked(
         what = "class" if spec.task == "classification" else "value"
         raise UserError(
             f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} have "
-            f"the same {what}: there is nothing to learn"
+            f"the same {what}: there is nothing to learn. Add rows with another, or choose another split than "
+            f"{spec.split!r} (new-dataset --split)"
         )
     known = known_rows(spec, rows, split, canonical_seed)
     scaled_on = split.train if known is None else split.train[known]  # as the earlier model has it

@@ -31,7 +31,7 @@ def prepare() -> None:
             file.write(bytes(65536))  # a full disk may accept an empty file
         sweep(place)
     except OSError as error:
-        remedy = "free some space there, or set CHURN_OUTBOX to another folder"
+        remedy = "make it writable, with some free space, or set CHURN_OUTBOX to another folder"
         raise UserError(
             f"finished predictions are kept in {place}, which cannot be written to: {error}\n  {remedy}"
         ) from error
