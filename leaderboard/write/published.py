@@ -228,12 +228,18 @@ def _shared(heads: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _by_line(manifest: dict[str, Any]) -> str:
-    """Return JSON with a line for each file, cell and record, so that diffs are local."""
+    """Return JSON with a line for each file, fact, cell and record, so that diffs are local."""
+
+    def line(value: Any) -> str:
+        return json.dumps(value, default=dict, ensure_ascii=False, separators=(",", ":"))
+
     parts = []
     for name, value in manifest.items():
         if isinstance(value, list):
-            lines = ",\n".join(json.dumps(i, default=dict, ensure_ascii=False, separators=(",", ":")) for i in value)
-            parts.append(f'"{name}": [\n{lines}\n ]')
+            text = "[\n{}\n]".format(",\n".join(map(line, value)))
+        elif isinstance(value, dict):
+            text = "{{\n{}\n}}".format(",\n".join(f"{line(key)}:{line(of)}" for key, of in value.items()))
         else:
-            parts.append(f'"{name}": {json.dumps(value, indent=1, default=dict)}')
-    return "{\n " + ",\n ".join(parts) + "\n}\n"
+            text = line(value)
+        parts.append(f"{line(name)}:{text}")
+    return "{" + ",\n".join(parts) + "}\n"
