@@ -60,7 +60,8 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         todo.append(delayed(_make)(job, _folder() / job.name))
         if len(todo) == min(TOGETHER, 1 + len(new)):
             send()
-    send()
+    if todo:
+        send()
 
     def take() -> Iterator[bytes]:
         results.update(chain.from_iterable(new))

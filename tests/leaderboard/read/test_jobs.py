@@ -106,3 +106,11 @@ def test_a_job_may_come_from_an_iterator_that_waits_for_other_jobs(log: Path, sq
     work.start()
     work.join(timeout=60)
     assert found == [b"%d" % (m * m) for n in range(4) for m in (n, (n + 10) ** 2)]
+
+
+def test_results_from_the_cache_that_nobody_takes_stop_no_other_jobs(log: Path, squared: Make) -> None:
+    known = Job("square-1", squared, (1, log))
+    assert list(made([known])) == [b"1"]
+    coming = made(Job(f"square-{n}", squared, (n, log)) for n in range(2, 40))
+    made([known])  # joblib ends all work when the results of an empty list of jobs are dropped
+    assert list(coming) == [str(n * n).encode() for n in range(2, 40)]
