@@ -86,8 +86,8 @@ def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str]
     """Return the numbers ``of`` marks on one test set; empty if too few methods of the suite ran on the dataset.
 
     ``copy``: the share of a run's variance that the most similar run of ``rivals`` leaves unexplained, of the
-    predictions between ``TAILS``, or a third of that of their ranks if less: an increasing transformation hides a copy
-    from the first.
+    predictions between ``TAILS``, or a third of that of their ranks if less, whichever way rounded predictions tie: an
+    increasing transformation hides a copy from the first.
     ``mixture``: the share that a weighted mean of these runs and the truth leaves unexplained, divided by the
     same for the most similar run; or this for the predictions with the same ranks that such a mean explains best.
     ``notch``: churn at the cut of decision, divided by the mean churn at other cuts of the same probabilities, over all
@@ -111,7 +111,7 @@ def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str]
     p, of_peers = cell.predictions[evalset], [other.predictions[evalset] for other in peers]
     every = [other.predictions[evalset] for other in rivals]
     numbers: dict[str, Callable[[], float]] = {
-        "copy": lambda: min(_copy(p, every, _central), _copy(p, every, _ranks) / RANKS),
+        "copy": lambda: min(_copy(p, every), _copied_order(p, every) / RANKS),
         "mixture": lambda: _mixture(p, every),
         "notch": lambda: _notch(cell),
         "alike": lambda: 1.0 if cell.key.sampling == PAPER else _spread(p) / min(map(_spread, of_peers)),
@@ -121,9 +121,19 @@ def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str]
     return {mark: numbers[mark]() for mark in of}
 
 
-def _copy(p: Predictions, others: Sequence[Predictions], scale: Callable[[Predictions], np.ndarray]) -> float:
-    every = np.concatenate([scale(other) for other in others])
-    return float(np.median(_unexplained(scale(p), every).min(axis=1)))
+def _copy(p: Predictions, others: Sequence[Predictions]) -> float:
+    every = np.concatenate([_central(other) for other in others])
+    return float(np.median(_unexplained(_central(p), every).min(axis=1)))
+
+
+def _copied_order(p: Predictions, others: Sequence[Predictions]) -> float:
+    """As ``_copy`` for ranks, averaged where the other run ties: published predictions are rounded."""
+    ranks, every = _ranks(p), np.concatenate([_ranks(other) for other in others])
+    shares = []
+    for run, other in zip(ranks, every[_unexplained(ranks, every).argmin(axis=1)], strict=True):
+        _, group, size = np.unique(other, return_inverse=True, return_counts=True)
+        shares.append(_unexplained((np.bincount(group, run) / size)[None, group], other[None])[0, 0])
+    return float(np.median(shares))
 
 
 def _mixture(p: Predictions, others: Sequence[Predictions]) -> float:

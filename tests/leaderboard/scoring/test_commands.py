@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -120,10 +121,12 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     assert "'m0' is in" in str(result.exception)
     for text in ("much", "5%%", "1_0%", "-0", ""):
         for option in ("--max-flips", "--max-bad-flips"):
-            result = run("gate", old, "new.csv", "--max-flips", "5%", option, text)
+            limits = {"--max-flips": "5%"} | {option: text}
+            result = run("gate", old, "new.csv", *chain.from_iterable(limits.items()))
             assert f"{option} {text!r}: expected a share" in str(result.exception)
     for option, value in (("--max-flips", "1"), ("--max-flips", "1.0"), ("--max-bad-flips", "1")):
-        result = run("gate", old, "new.csv", "--max-flips", "5%", option, value)
+        limits = {"--max-flips": "5%"} | {option: value}
+        result = run("gate", old, "new.csv", *chain.from_iterable(limits.items()))
         assert str(result.exception) == f"{option} {value!r}: may be 1% or all: write 1% or 100%"
 
 
