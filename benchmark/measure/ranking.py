@@ -44,7 +44,7 @@ def rank_correlation(p: Predictions) -> np.ndarray:
 
 def rank_quality(p: Predictions) -> np.ndarray:
     """Return Spearman's correlation of the predicted with the true values, (R,); nan if either are all equal."""
-    below, at_most = _places(p.y[None])
+    _, below, at_most = _sorted(p.y[None])
     return _correlations(np.vstack([(below + at_most + 1) / 2, _ranks(p)]))[0, 1:]
 
 
@@ -69,31 +69,31 @@ def average_precision(p: Predictions) -> np.ndarray:
     true = p.y == 1
     if not true.any():
         return np.full(len(p.seeds), np.nan)
-    below, _ = _all_places(p)
-    lower = true[np.argsort(scores(p), axis=1)].cumsum(axis=1)  # of class 1, up to each place
-    lower = np.pad(lower, ((0, 0), (1, 0)))
+    order, below, _ = _places(p)
+    lower = np.pad(true[order].cumsum(axis=1), ((0, 0), (1, 0)))  # of class 1, up to each place
     as_high = true.sum() - np.take_along_axis(lower, below[:, true], axis=1)
     return np.asarray(np.ascontiguousarray(as_high / (len(true) - below[:, true])).mean(axis=1))
 
 
-def _all_places(p: Predictions) -> tuple[np.ndarray, np.ndarray]:
+def _places(p: Predictions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``_sorted`` of the scores; cached."""
     if "places" not in p.computed:
-        p.computed["places"] = _places(scores(p))
+        p.computed["places"] = _sorted(scores(p))
     return p.computed["places"]
 
 
-def _places(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many values of its row are below each value, and how many are at most as large, both (R, T)."""
+def _sorted(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the order of each row, how many of its values are below each, and at most as large as each, all (R, T)."""
     order = np.argsort(rows, axis=1)
     ordered = np.take_along_axis(rows, order, axis=1)
     new = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)  # (R, T + 1)
     at = np.arange(new.shape[1], dtype=np.int32)
     first = np.maximum.accumulate(np.where(new[:, :-1], at[:-1], 0), axis=1)
     last = np.minimum.accumulate(np.where(new, at, at[-1])[:, :0:-1], axis=1)[:, ::-1]
-    places = np.empty_like(first), np.empty_like(first)
-    for place, found in zip(places, (first, last), strict=True):
-        np.put_along_axis(place, order, found, axis=1)
-    return places
+    below, at_most = np.empty_like(first), np.empty_like(first)
+    np.put_along_axis(below, order, first, axis=1)
+    np.put_along_axis(at_most, order, last, axis=1)
+    return order, below, at_most
 
 
 def _ranks(p: Predictions) -> np.ndarray:
@@ -101,7 +101,7 @@ def _ranks(p: Predictions) -> np.ndarray:
 
     As scipy.stats.rankdata, whose import takes as long as all scores of a table.
     """
-    below, at_most = _all_places(p)
+    _, below, at_most = _places(p)
     return np.asarray((below + at_most + 1) / 2)
 
 

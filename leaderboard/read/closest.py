@@ -60,8 +60,7 @@ def shipped(folder: Path) -> Mapping[str, bytes]:
 
 
 def _found(of: Iterable[tuple[Dataset, int, Molecules]]) -> Iterator[tuple[str, bytes]]:
-    from rdkit import rdBase  # what reads results starts without it
-
+    """Return the name and the content of each search of which the training pool is known; those not shipped begin."""
     known, names = shipped(PUBLISHED), []
 
     def jobs() -> Iterator[Job]:
@@ -73,6 +72,8 @@ def _found(of: Iterable[tuple[Dataset, int, Molecules]]) -> Iterator[tuple[str, 
                 given = molecules.smiles[pool].tolist(), smiles
                 names.append(hashlib.sha256(json.dumps([CLOSEST, given]).encode()).hexdigest()[:16])
                 if names[-1] not in known:
+                    from rdkit import rdBase  # what reads results starts without it
+
                     code = [rdBase.rdkitVersion, program("benchmark.data"), CLOSEST, given]
                     yield Job(named("closest", code, ".json"), _search, given)
 
