@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 
 from joblib import hash
@@ -45,11 +45,16 @@ def _drawn(drawing: Drawing) -> bytes:
     return DRAWN.dump_json(draw(drawing))
 
 
+@cache
+def _matplotlib() -> str:
+    return version("matplotlib")
+
+
 def _name(drawing: Drawing) -> str:
     return named(
         "figure",
         [
-            version("matplotlib"),
+            _matplotlib(),
             f"{drawing.draw.__module__}.{drawing.draw.__qualname__}",
             program("benchmark", "leaderboard"),
             hash((drawing.given, drawing.terms)),

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from joblib import Parallel, cpu_count, delayed
 
 from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
+from leaderboard.read.results import Dataset
 
 TOGETHER = 16
 """Jobs that are handed to other processes at once, after the first, of which there are fewer."""
@@ -84,6 +85,20 @@ def digest(cell: Cell) -> str:
             hashed.update(repr((array.shape, array.dtype.str)).encode())
             hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
+
+
+def digests(dataset: Dataset) -> list[Any]:
+    """Return what changes with any cell of a dataset: title and method of each entry, with a digest for each split."""
+    return dataset.once(
+        "digests",
+        lambda: [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries],
+    )
+
+
+def bare(dataset: Dataset) -> Dataset:
+    """Return the dataset without what has been computed from it, to send it to another process."""
+    entries = [replace(e, cells={s: replace(cell, reports={}) for s, cell in e.cells.items()}) for e in dataset.entries]
+    return replace(dataset, entries=tuple(entries), groups={})
 
 
 def _folder() -> Path:

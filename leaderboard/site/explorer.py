@@ -3,14 +3,17 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from benchmark.files import named, program
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import example_churn
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
+from leaderboard.read.jobs import Job, bare, digests, made
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
@@ -26,20 +29,34 @@ def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
     return [(f"{seed}-{evalset}", evalset, seed) for seed in dataset.splits for evalset in dataset.evalsets]
 
 
+def packed(
+    of: Iterable[tuple[Dataset, Mapping[str, str], Molecules | None]], records: Sequence[Record]
+) -> Iterator[list[tuple[str, str]]]:
+    """Return the ``files`` of each dataset, from its known SMILES and molecules; other processes write them."""
+
+    def job(dataset: Dataset, smiles: Mapping[str, str], known: Molecules | None) -> Job:
+        near = {name: nearest.content(dataset, test, seed, known, records) for name, test, seed in shards(dataset)}
+        code = [program("benchmark", "leaderboard"), dataset.name, digests(dataset), smiles, near]
+        return Job(named("explorer", code, ".json"), _packed, (bare(dataset), smiles, near))
+
+    return map(json.loads, made(job(*one) for one in of))
+
+
+def _packed(*given: Any) -> bytes:
+    return json.dumps([*files(*given)]).encode()
+
+
 def files(
-    dataset: Dataset,
-    smiles: Mapping[str, str],
-    known: Molecules | None = None,
-    records: Sequence[Record] = (),
+    dataset: Dataset, smiles: Mapping[str, str], near: Mapping[str, dict[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Yield name and content of a dataset's files: predictions by split and test set, and what the view of one example
-    adds (``near-…``).
+    adds (``near-…``) to what is ``near`` by the name of such a file.
     """
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
         yield f"{name}.js", script(name, _predictions(entries, predictions, smiles))
-        more = nearest.content(dataset, evalset, seed, known, records)
+        more = dict(near.get(name, {}))
         if dataset.task == "classification":
             positive = [p.values[..., 1] for p in predictions]
             more["means"] = _characters(50 * np.array([p.mean(axis=0) for p in positive]))
@@ -114,4 +131,4 @@ def _rounded(values: np.ndarray, digits: int) -> list[float]:
 def script(name: str, content: object) -> str:
     """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(text.encode(), 9, mtime=0)).decode()}");\n'
+    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(text.encode(), 8, mtime=0)).decode()}");\n'

@@ -95,8 +95,13 @@ class Site:
                 yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
             yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)
-        found = closest.search((dataset, known(dataset)) for dataset in self.results.datasets)
+        for _ in closest.search((dataset, known(dataset)) for dataset in self.results.datasets):
+            pass  # it is in the cache, where the explorer takes it from
         structures = partial(molecules.structures, self.whole)
+        explored = explorer.packed(
+            ((dataset, structures().get(dataset.name, {}), known(dataset)) for dataset in self.results.datasets),
+            self.whole.records,
+        )
         figures = build.drawn(
             chain(
                 build.of_results(self.results, structures, self.styles),
@@ -110,10 +115,10 @@ class Site:
         for title in self.results.methods():
             yield f"methods/{slug(title)}.html", self.method(title)
         yield from self.overall()
-        for _ in found:
-            pass  # it is in the cache, where the explorer takes it from
-        for dataset in self.results.datasets:
-            yield from self.explorer(dataset, structures().get(dataset.name, {}))
+        for dataset, data in zip(self.results.datasets, explored, strict=True):
+            yield f"flips/{dataset.name}.html", self.explorer(dataset, bool(structures().get(dataset.name)))
+            for name, content in data:
+                yield f"flips/{dataset.name}/{name}", content
         self.figures.extend(figures)
         for figure in self.figures:
             if not figure.dataset:
@@ -261,7 +266,10 @@ class Site:
             smiles = molecules.structures(self.whole)
             yield "molecules.js", explorer.script("molecules", explorer.index(self.results, smiles))
             yield "molecules.html", self.page("molecules.html", datasets=self.results.datasets, drawn=bool(smiles))
-            yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)
+            choices = decide.choices(self.whole)
+            yield "decide.html", self.page("decide.html", choices=choices, both=both)
+            for choice in choices:
+                yield f"decide/{choice['key']}.js", explorer.script(str(choice["key"]), choice)
         yield (
             "definitions.html",
             self.page(
@@ -316,18 +324,17 @@ class Site:
             run_link=self._run_link,
         )
 
-    def explorer(self, dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[File]:
-        folder = f"flips/{dataset.name}"
+    def explorer(self, dataset: Dataset, drawn: bool) -> str:
         _, evalset, split = explorer.shards(dataset)[0]
         entry = next(entry for entry in dataset.entries if split in entry.cells)
         classes = dataset.task == "classification"
-        page = self.page(
+        return self.page(
             "flips.html",
-            f"{folder}.html",
+            f"flips/{dataset.name}.html",
             dataset=dataset,
             shards=explorer.shards(dataset),
             classes=range(entry.cells[split].predictions[evalset].values.shape[2]) if classes else (),
-            drawn=bool(smiles),
+            drawn=drawn,
             withheld=withheld(dataset.facts.dataset.licence),
             about={
                 "task": dataset.task,
@@ -341,9 +348,6 @@ class Site:
                 "command": f"churn study flip-rows --set dataset={dataset.name}",
             },
         )
-        yield f"{folder}.html", page
-        for file, content in explorer.files(dataset, smiles, known(dataset), self.whole.records):
-            yield f"{folder}/{file}", content
 
     def as_files(self, table: Table) -> Iterator[File]:
         """Yield a table in all formats."""

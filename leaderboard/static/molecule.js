@@ -5,19 +5,34 @@ const INKS = Object.fromEntries(["C", "H", "FOREGROUND"].map((name) => [name, "c
 /** Colours of elements with a contrast of at least 3 on light and dark pages. */
 const ELEMENTS = { ...INKS, BACKGROUND: "transparent", N: "#4a78e0", O: "#e0423a", F: "#249a4a", CL: "#249a4a", BR: "#b5622e", I: "#9a5fd0", P: "#d26c12", S: "#a88405", B: "#b0743a", SI: "currentColor" };
 
-/** Draw a structure; nothing without SMILES, and for what cannot be read as a molecule. */
+const undrawn = new WeakMap(); // what draws each structure that has not come into view
+const inView = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    inView.unobserve(target);
+    undrawn.get(target)();
+    undrawn.delete(target);
+  }
+}, { rootMargin: "50%" });
+
+/** Return a structure, drawn when it comes into view; nothing without SMILES, and for what is no molecule. */
 function depicted(smiles, width, height) {
   if (!smiles) return [];
   const svg = make("svg", { width, height, "aria-hidden": "true" });
+  let parsed = null;
   try {
-    const drawer = new SmilesDrawer.SvgDrawer({ width, height, themes: { page: ELEMENTS }, compactDrawing: false });
-    SmilesDrawer.parse(smiles, (tree) => drawer.draw(tree, svg, "page"), (error) => { throw error; });
+    SmilesDrawer.parse(smiles, (tree) => { parsed = tree; }, (error) => { throw error; });
   } catch { return []; }
-  requestAnimationFrame(() => { // the drawing leaves a square: cut it to the molecule, and enlarge no small one
-    const { x, y, width: w, height: h } = svg.getBBox();
+  undrawn.set(svg, () => {
+    try {
+      const drawer = new SmilesDrawer.SvgDrawer({ width, height, themes: { page: ELEMENTS }, compactDrawing: false });
+      drawer.draw(parsed, svg, "page");
+    } catch { svg.remove(); return; }
+    const { x, y, width: w, height: h } = svg.getBBox(); // the drawing leaves a square: cut it to the molecule, and enlarge no small one
     const [wide, high] = [Math.max(w + 12, 1.3 * width), Math.max(h + 12, 1.3 * height)];
     if (w) svg.setAttribute("viewBox", `${x + w / 2 - wide / 2} ${y + h / 2 - high / 2} ${wide} ${high}`);
   });
+  inView.observe(svg);
   return [svg];
 }
 

@@ -317,13 +317,16 @@ function dots(count) {
 }
 
 function decide() {
-  const choices = new Map(data("choices").map((choice) => [choice.key, choice]));
   const form = $("#wish");
   const answer = $("#answer");
   const link = (method) => make("a", { href: `methods/${method.slug}.html` }, method.title);
 
-  function apply(state) {
-    const choice = choices.get(state.on);
+  let wanted = null; // the last state asked for
+
+  async function apply(state) {
+    wanted = state;
+    const choice = await file("decide/", state.on);
+    if (state !== wanted) return;
     const unit = UNITS[choice.task];
     const churn = (method) => method.churn.map((x) => (x === null ? null : x * unit.scale));
     const judged = choice.methods.map((method) => [method, ...judge(method, state, unit)]).sort(([a], [b]) => a.churn[0] - b.churn[0]);

@@ -4,14 +4,13 @@ This is the larger part of a build. It depends on nothing but the cells of one d
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
 from benchmark.files import named, program
 from benchmark.measure.intervals import IntervalKind
-from leaderboard.read.jobs import Job, digest, made
+from leaderboard.read.jobs import Job, bare, digests, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.scorecard import Card, card
@@ -32,7 +31,7 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     for dataset in (dataset for part in (results.front, *results.leading()) for dataset in part.datasets):
         of_kind[id(dataset)][1]["runs"] = None
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
-    jobs = [Job(_name(dataset, kinds), _computed, (_bare(dataset), kinds)) for dataset, kinds in wanted]
+    jobs = [Job(_name(dataset, kinds), _computed, (bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
         known, scorecard, influence, values, both = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
@@ -40,14 +39,8 @@ def prepare(results: Results, kind: IntervalKind) -> None:
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
-    cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-    return named("boards", [program("benchmark", "leaderboard"), kinds, dataset.name, dataset.notes, cells], ".json")
-
-
-def _bare(dataset: Dataset) -> Dataset:
-    """Return the dataset without what has been computed from it, to send it to another process."""
-    entries = [replace(e, cells={s: replace(cell, reports={}) for s, cell in e.cells.items()}) for e in dataset.entries]
-    return replace(dataset, entries=tuple(entries), groups={})
+    code = [program("benchmark", "leaderboard"), kinds, dataset.name, dataset.notes, digests(dataset)]
+    return named("boards", code, ".json")
 
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:

@@ -17,7 +17,7 @@ def content(script: str) -> dict:
 
 def test_of_two_classes_five_retrainings_are_a_digit(make_cell) -> None:
     erm, calm = make_cell("d", "erm", 0.3), make_cell("d", "calm", 0.1, seeds=(1, 2, 3, 4, 5, 6, 7))
-    data = content(dict(explorer.files(collect([erm, calm]).datasets[0], {}))["99-id.js"])
+    data = content(dict(explorer.files(collect([erm, calm]).datasets[0], {}, {}))["99-id.js"])
     assert [m["title"] for m in data["methods"]] == ["ERM", "CALM"]
     for i, text in enumerate(data["strips"]):
         bits = [format(int(digit, 32), "05b") for digit in text]
@@ -30,7 +30,7 @@ def test_of_two_classes_five_retrainings_are_a_digit(make_cell) -> None:
 def test_strips_and_rates_of_three_classes_are_those_of_the_predictions(make_cell) -> None:
     values = np.random.default_rng(0).dirichlet([1, 1, 1], size=(5, 20))
     cell = make_cell("d", "erm", values=values, y=np.zeros(20, dtype=np.int64))
-    data = content(dict(explorer.files(collect([cell]).datasets[0], {}))["99-id.js"])
+    data = content(dict(explorer.files(collect([cell]).datasets[0], {}, {}))["99-id.js"])
     labels = values.argmax(-1)
     for i in range(20):
         assert data["strips"][0][i] == "".join(str(c) for c in labels[:, i])
@@ -42,7 +42,7 @@ def test_a_regression_shows_its_values(make_cell) -> None:
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
     values[0, 7] = 1e6  # an extrapolation, which leaves the others as they are
     dataset = collect([make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))]).datasets[0]
-    data = content(dict(explorer.files(dataset, {}))["99-id.js"])
+    data = content(dict(explorer.files(dataset, {}, {}))["99-id.js"])
     for i in range(20):
         shown = [data["low"][i] + (ord(c) - ord("(")) * data["steps"][i] for c in data["strips"][i]]
         assert shown == pytest.approx(values[:, i, 0], abs=0.51 * data["steps"][i])

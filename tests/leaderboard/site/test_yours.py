@@ -107,6 +107,12 @@ def test_it_says_what_score_says_and_where_that_stands(given: Given, browser: Pa
     assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
 
 
+def test_the_browser_lets_the_page_send_nothing(folder: Path) -> None:
+    pages = [*folder.rglob("yours.html")]
+    assert len(pages) == 2
+    assert all("connect-src 'none'" in page.read_text(encoding="utf-8") for page in pages)
+
+
 def test_predictions_that_lose_more_than_5_pp_of_accuracy_have_no_place_however_low_their_churn(
     given: Given, browser: Page, cells: list[Cell]
 ) -> None:
