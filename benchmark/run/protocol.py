@@ -7,7 +7,6 @@ x``; no labels). ``x`` are the features that the suite's own methods use.
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,8 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
-from benchmark.files import save
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, refuse_lone_halves
+from benchmark.store.staging import replacing
 from benchmark.train import sample_for
 from benchmark.types import Problem, Sampling
 
@@ -77,27 +76,29 @@ def export(
         raise UserError(f"{out} is not an empty folder: choose another, so that no old training file remains")
     splits = {}
     problems = [load_problem(dataset, canonical_seed) for canonical_seed in canonical_seeds]
-    for problem in problems:
-        folder = out / f"split-{problem.canonical_seed}"
-        folder.mkdir(parents=True, exist_ok=True)
-        files = {}
-        for name, table in _samples(problem, sampling, seeds):
-            file = io.BytesIO()
-            pq.write_table(table, file, compression="zstd")
-            save(folder / f"{name}.parquet", file.getvalue())
-            files[f"{name}.parquet"] = hashlib.sha256(file.getvalue()).hexdigest()
-        train = len(_rows(problem, sampling, seeds[0]))
-        splits[str(problem.canonical_seed)] = {
-            "problem": problem.fingerprint,
-            "rows": {"train": train} | {name: len(test) for name, test in problem.evals.items()},
-            "files": files,
-        }
-    about = {"format": FORMAT, "suite": __version__, "dataset": problem.name, "task": problem.task}
-    about |= {"n_outputs": problem.n_outputs, "sampling": sampling, "train_seeds": seeds}
+    about = {"format": FORMAT, "suite": __version__, "dataset": problems[0].name, "task": problems[0].task}
+    about |= {"n_outputs": problems[0].n_outputs, "sampling": sampling, "train_seeds": seeds}
     about |= {"fingerprint": protocol_fingerprint(problems, sampling, seeds), "splits": splits}
-    path = out / "protocol.json"
-    save(path, f"{json.dumps(about, indent=1)}\n".encode())  # last, as it marks a complete protocol
-    return path
+    try:
+        with replacing(out) as new:  # whole or not at all
+            for problem in problems:
+                folder = new / f"split-{problem.canonical_seed}"
+                folder.mkdir()
+                files = {}
+                for name, table in _samples(problem, sampling, seeds):
+                    path = folder / f"{name}.parquet"
+                    pq.write_table(table, path, compression="zstd")
+                    files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+                train = len(_rows(problem, sampling, seeds[0]))
+                splits[str(problem.canonical_seed)] = {
+                    "problem": problem.fingerprint,
+                    "rows": {"train": train} | {name: len(test) for name, test in problem.evals.items()},
+                    "files": files,
+                }
+            (new / "protocol.json").write_text(f"{json.dumps(about, indent=1)}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write the protocol to {out}: {error}") from error
+    return out / "protocol.json"
 
 
 def _samples(problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> Iterator[tuple[str, pa.Table]]:

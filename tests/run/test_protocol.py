@@ -50,9 +50,10 @@ def test_each_file_of_nested_and_paper_holds_the_bootstrap_of_its_seed_with_repe
         assert table["example_id"].tolist() == problem.train.ids[sample_for(problem, PAPER, seed)[0].rows].tolist()
 
 
-def test_a_full_disk_is_an_error_in_one_line(tmp_path, full_disk):
-    with full_disk, pytest.raises(UserError, match=r"test_a_full.*\.parquet cannot be written: File too large"):
-        export("b3db_measured", tmp_path)
+def test_a_full_disk_is_an_error_in_one_line_and_leaves_no_part(tmp_path, full_disk):
+    with full_disk, pytest.raises(UserError, match=r"cannot write the protocol to .*File too large"):
+        export("b3db_measured", tmp_path / "protocol")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anything_is_written(tmp_path):

@@ -52,8 +52,8 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
 
 
 def regression(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row for each regression dataset and method."""
-    datasets = results.regressions()
+    """Return a row for each regression of the paper and each method; the boards of datasets have all others."""
+    datasets = tuple(dataset for dataset in results.regressions() if dataset.group == "regression")
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         first = f"{dataset.title} ({dataset.unit})" if dataset.unit else dataset.title
