@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,7 +75,7 @@ def export(
     refuse_lone_halves(seeds, sampling)
     if out.is_file() or (out.exists() and any(out.iterdir())):
         raise UserError(f"{out} is not an empty folder: choose another, so that no old training file remains")
-    splits = {}
+    splits: dict[str, Any] = {}
     problems = [load_problem(dataset, canonical_seed) for canonical_seed in canonical_seeds]
     about = {"format": FORMAT, "suite": __version__, "dataset": problems[0].name, "task": problems[0].task}
     about |= {"n_outputs": problems[0].n_outputs, "sampling": sampling, "train_seeds": seeds}

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
@@ -371,6 +371,7 @@ def _test(cell: Cell) -> str:
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=4)
 def with_studies(results: Results) -> Results:
     """Return ``results`` with the cells of studies added to the datasets that lack them."""
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]

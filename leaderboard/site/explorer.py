@@ -46,9 +46,7 @@ def _packed(*given: Any) -> bytes:
     return json.dumps([*files(*given)]).encode()
 
 
-def files(
-    dataset: Dataset, smiles: Mapping[str, str], near: Mapping[str, dict[str, Any]]
-) -> Iterator[tuple[str, str]]:
+def files(dataset: Dataset, smiles: Mapping[str, str], near: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield name and content of a dataset's files: predictions by split and test set, and what the view of one example
     adds (``near-…``) to what is ``near`` by the name of such a file.
     """

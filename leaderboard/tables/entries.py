@@ -296,8 +296,8 @@ TABLES = (
         "regression",
         "Regression",
         "Mean absolute error and churn, the mean absolute difference between two retrainings, on the ID test of the "
-        "paper's regressions in target units; Δ is the difference from ERM on the same samples. The lowest churn of each dataset is bold, "
-        "leaving aside methods with a mark.",
+        "paper's regressions in target units; Δ is the difference from ERM on the same samples. The lowest churn of "
+        "each dataset is bold, leaving aside methods with a mark.",
         comparisons.regression,
     ),
     *EXPECTED,

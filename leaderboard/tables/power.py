@@ -108,8 +108,13 @@ def _summary(rows: tuple[tuple[str | Value, ...], ...], delta: float, unit: str)
 def typical(dataset: Dataset) -> list[tuple[int, float]]:
     """Return which difference from ERM, in what orders the board, ``COUNTS`` of retrainings (halvings) would find.
 
-    It is that of the method with the median variance, with a power of 80 %; none without a method to compare.
+    It is that of the method with the median variance, with a power of 80 %; none without a method to compare. It is
+    computed once for a dataset.
     """
+    return dataset.once("typical", lambda: _typical(dataset))
+
+
+def _typical(dataset: Dataset) -> list[tuple[int, float]]:
     erm, measure = dataset.reference, ORDER[dataset.task]
     pilots = [_pilot(entry, erm) for entry in dataset.entries if erm is not None and entry is not erm]
     found = [[difference(measure.of_runs(a), measure.of_runs(b)) for a, b in splits] for splits in pilots if splits]

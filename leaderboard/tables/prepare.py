@@ -16,10 +16,11 @@ from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.scorecard import Card, card
 from leaderboard.tables.influences import Influences, influences
 from leaderboard.tables.order import values_of
+from leaderboard.tables.power import typical
 
 Kinds = Sequence[IntervalKind]
 COMPUTED = TypeAdapter(
-    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both],
+    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both, list[tuple[int, float]]],
     config=ConfigDict(ser_json_inf_nan="constants"),
 )
 """What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
@@ -33,9 +34,10 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        known, scorecard, influence, values, both = COMPUTED.validate_json(content)
+        known, scorecard, influence, values, both, least = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
         dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
+        dataset.computed["typical"] = least
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -45,5 +47,5 @@ def _name(dataset: Dataset, kinds: Kinds) -> str:
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
-    rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset)
+    rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset), typical(dataset)
     return COMPUTED.dump_json((known, *rest))
