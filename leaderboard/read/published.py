@@ -61,7 +61,8 @@ class Contents(NamedTuple):
 def gather(folder: Path) -> Results:
     """Return the results in ``folder``. Raises UserError if it holds none."""
     cells, records, unreadable = contents(folder)
-    return collect(cells, str(folder), unreadable, records)
+    source = f"the published results {folder.name}" if folder == PUBLISHED else str(folder)
+    return collect(cells, source, unreadable, records)
 
 
 def read(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:

@@ -39,8 +39,8 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     For each method, ``churn`` is matched churn or 1 − ICC, a fraction; ``loss`` is relative to ERM in pp of matched
     accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``unfit``
-    says why it is no choice, whatever is asked for, and ``lacking`` why there is none. ``low``
-    lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
+    says why it is no choice, whatever is asked for, and ``lacking`` why there is none. ``low`` lists what an average
+    hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
     rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(front) if b.evalset == "id"}
@@ -76,7 +76,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
-            | {"own": own, "lacking": lacking(dataset) if doubtful else ""}
+            | {"own": own, "rows": dataset.n_train, "lacking": lacking(dataset) if doubtful else ""}
         )
     return sorted(choices, key=lambda choice: not choice["own"])  # the page opens on the first
 
@@ -86,7 +86,7 @@ def _choice(
 ) -> dict[str, object]:
     methods = [method for method in methods if method]
     about = {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note}
-    return {**about, "own": False, "lacking": "", "methods": methods}
+    return {**about, "own": False, "rows": 0, "lacking": "", "methods": methods}
 
 
 def _unfit(dataset: Dataset, rows: Sequence[BoardRow], doubtful: bool) -> dict[str, str]:

@@ -52,8 +52,8 @@ def answer(summary: Summary) -> Markup:
     )
 
 
-def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, str]]:
-    """Yield each other sampling of the site under which another method comes first, and that method.
+def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, str, int]]:
+    """Yield each other sampling of the site under which another method comes first, that method, and among how many.
 
     If another sampling has no wide set of datasets, the paper's datasets are compared.
     """
@@ -63,7 +63,7 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
         if part.sampling != summary.datasets[0].sampling and same is not None and same.placed and summary.placed:
             first = same.placed[0]
             if first.spelled != summary.placed[0].spelled:
-                yield part.sampling, first.title
+                yield part.sampling, first.title, len(same.placed)
 
 
 MOST_NAMED = 12

@@ -135,7 +135,7 @@ async function comparePage() {
     const wanted = form.elements.measure.value;
     // Churn is never shown without quality, nor another measure without both.
     const measures = about.measures[task].filter(({ key }) => ["churn", "accuracy", "mae", wanted].includes(key));
-    for (const m of measures) m.values ??= await file("compare/", m.key);
+    await Promise.all(measures.map(async (m) => { m.values ??= await file("compare/", m.key); }));
     if (turn !== turns) return; // superseded by a later choice
     const datasets = chosen(state);
     if (datasets.length > 1) { // units differ between datasets

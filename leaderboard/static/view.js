@@ -17,6 +17,7 @@ function shownOf(table) {
   const title = table.caption ? plain(table.caption) : table.closest(".scroll").getAttribute("aria-label") ?? "";
   return {
     title, head: head.map(([, text]) => text), rows: rows.map((row) => row.map(plain)),
+    names: rows.map(([cell]) => cell.dataset.title ?? plain(cell)),
     exact: rows.map((row) => row.map((cell) => (cell.tagName === "TD" ? cell.dataset.value : undefined))),
     numeric: head.map(([th], i) => i > 0 && !th.classList.contains("left")),
   };
@@ -28,30 +29,31 @@ const latex = (text) => [...text.replace(/(?<![\w.])-(?=\d)/g, "−")].map((c) =
 const [LINE, TEXT] = [82, 24];
 
 /** Write a view for the pages of an article: columns that do not fit on a line continue below, with the rows named again. */
-function toLatex({ title, head, rows, numeric }) {
-  const longest = (i) => Math.max(10, ...rows.map((row) => row[i].length));
-  const width = (i) => 2 + (numeric[i] ? longest(i) : Math.min(longest(i), TEXT));
-  const kind = (i) => (numeric[i] ? "r" : longest(i) > TEXT ? `>{\\raggedright\\arraybackslash}p{${TEXT / 2}em}` : "l");
+function toLatex({ title, head, rows, names, numeric }) {
+  const text = (row, i, n) => (n && i === 0 ? names[row] : rows[row][i]); // of a pipeline, what the first panel has in columns
+  const longest = (i, n) => Math.max(10, ...rows.map((_, row) => text(row, i, n).length));
+  const width = (i, n) => 2 + (numeric[i] ? longest(i, n) : Math.min(longest(i, n), TEXT));
+  const kind = (i, n) => (numeric[i] ? "r" : longest(i, n) > TEXT ? `>{\\raggedright\\arraybackslash}p{${TEXT / 2}em}` : "l");
   const panels = [[0]];
   for (let i = 1; i < head.length; i++) {
     const last = panels[panels.length - 1];
-    if (last.length > 1 && [...last, i].reduce((sum, c) => sum + width(c), 0) > LINE) panels.push([0]);
+    if (last.length > 1 && [...last, i].reduce((sum, c) => sum + width(c, panels.length - 1), 0) > LINE) panels.push([0]);
     panels[panels.length - 1].push(i);
   }
-  const stacked = (text, i) => {
+  const stacked = (title, i) => {
     const lines = [""];
-    for (const word of text.split(" ")) {
+    for (const word of title.split(" ")) {
       const longer = `${lines[lines.length - 1]} ${word}`.trim();
       if (longer.length > width(i) - 2 && lines[lines.length - 1]) lines.push(word); else lines[lines.length - 1] = longer;
     }
-    return lines.length > 1 ? `\\shortstack[${numeric[i] ? "r" : "l"}]{${lines.map(latex).join(" \\\\ ")}}` : latex(text);
+    return lines.length > 1 ? `\\shortstack[${numeric[i] ? "r" : "l"}]{${lines.map(latex).join(" \\\\ ")}}` : latex(title);
   };
   const body = panels.flatMap((columns, n) => {
     const top = ["\\toprule", `${columns.map((i) => stacked(head[i], i)).join(" & ")} \\\\`, "\\midrule"];
     return [...(n ? ["\\addtocounter{table}{-1}"] : []),
-      `\\begin{longtable}{@{}${columns.map(kind).join("")}@{}}`,
+      `\\begin{longtable}{@{}${columns.map((i) => kind(i, n)).join("")}@{}}`,
       ...(n ? [] : [`\\caption{${latex(title)}}\\\\`, ...top, "\\endfirsthead"]), ...top, "\\endhead",
-      ...rows.map((row) => `${columns.map((i) => latex(row[i])).join(" & ")} \\\\`), "\\bottomrule", "\\end{longtable}"];
+      ...rows.map((_, row) => `${columns.map((i) => latex(text(row, i, n))).join(" & ")} \\\\`), "\\bottomrule", "\\end{longtable}"];
   });
   return ["% Needs \\usepackage{array,booktabs,longtable}.", `% From ${location.href}`, "\\begingroup", "\\fontsize{7}{8}\\selectfont",
     "\\setlength{\\tabcolsep}{4pt}", "\\setlength{\\LTcapwidth}{\\linewidth}", ...body, "\\endgroup", ""].join("\n");
@@ -67,7 +69,7 @@ function toCsv({ head, rows, exact, numeric }) {
   const ends = (text) => (text.match(/\[(.+), (.+)\]/) ?? []).slice(1).map((x) => x.replaceAll("−", "-").replace("+", ""));
   const intervals = head.map((_, i) => numeric[i] && rows.some((row) => ends(row[i]).length));
   const shown = (text) => text.replace(/ \[.*/, "").replaceAll("−", "-").replace(/^–$/, "");
-  const value = (r, i) => (!numeric[i] ? rows[r][i] : exact[r][i] ? String(Number(Number(exact[r][i]).toFixed(10))) : shown(rows[r][i]));
+  const value = (r, i) => (!numeric[i] ? rows[r][i] : exact[r][i] && !/\d–\d/.test(rows[r][i]) ? String(Number(Number(exact[r][i]).toFixed(10))) : shown(rows[r][i]));
   const lines = [head.flatMap((name, i) => (intervals[i] ? [name, `${name} low`, `${name} high`] : [name])),
     ...rows.map((row, r) => row.flatMap((_, i) => (intervals[i] ? [value(r, i), ...Object.assign(["", ""], ends(row[i]))] : [value(r, i)])))];
   return `${lines.map((line) => line.map(quoted).join(",")).join("\n")}\n`;

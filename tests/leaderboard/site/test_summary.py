@@ -239,7 +239,7 @@ def test_the_first_page_says_where_another_method_comes_first(make_cell) -> None
     paper = under("paper", {"erm": 0.3, "calm": 0.02, "wild": 0.2})
     halves = under("halves", {"erm": 0.3, "calm": 0.2, "wild": 0.02})
     whole = collect([*paper, *halves])
-    assert list(sentences.elsewhere(summaries(whole.front)[0], whole, "runs")) == [("paper", "CALM")]
+    assert list(sentences.elsewhere(summaries(whole.front)[0], whole, "runs")) == [("paper", "CALM", 3)]
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
     assert not list(sentences.elsewhere(summaries(same.front)[0], same, "runs")), "the order is the same"
 
