@@ -87,7 +87,7 @@ def write_to(folder: Path, path: Path) -> None:
     taken = _read(path)
     kept = published.read(folder)
     timed = [replace(c, fit_seconds=line["seconds"]) if (line := taken.get(c.key.digest)) else c for c in kept]
-    write(collect(timed, str(folder)), folder, of_datasets=False)
+    write(collect(timed, str(folder)), folder, complete=False)
     print(f"{len(taken)} of {len(kept)} cells timed: {folder}")
 
 

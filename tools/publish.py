@@ -23,5 +23,5 @@ if __name__ == "__main__":
     known = {cell.key.digest for cell in kept}
     new = (cell for cell in Store().cells() if cell.key.digest not in known)
     added = [cell for cell in new if len(cell.key.seeds) == SEEDS]
-    write(collect([*kept, *added], str(folder)), folder, of_datasets=False)
+    write(collect([*kept, *added], str(folder)), folder, complete=False)
     print(f"{len(added)} cells added to {len(kept)}: {folder}")

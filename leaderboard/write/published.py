@@ -38,15 +38,15 @@ from leaderboard.write.latex import to_latex
 BITS = 6
 """Binary digits of predictions; with all 24, a pipeline's AUROC on a test set would differ by .0001 on average and .001
 at most, and the calls of churn, matched churn and accuracy not at all."""
-SHARED = ("dataset", "rows", "class_rows", "fingerprints", "versions", "device")
+SHARED = ("dataset", "rows", "class_rows", "fingerprints", "versions", "device", "recipe", "modified")
 """Facts that many cells have in common."""
 
 
-def write(results: Results, folder: Path, tables: bool = True, of_datasets: bool = True) -> None:
+def write(results: Results, folder: Path, tables: bool = True, complete: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables, those ``of_datasets`` included, and what health reports go by (``expected.json``), made from
-    the predictions alone and, for the properties of datasets, from local data. Raises UserError if ``folder`` holds
+    ``tables`` adds tables, ``complete`` or not (see ``write_tables``), and what health reports go by
+    (``expected.json``), made from the predictions alone and, for the properties of datasets, from local data. Raises UserError if ``folder`` holds
     anything but results, and if writing fails.
     """
     folder = folder.resolve()
@@ -90,7 +90,7 @@ def write(results: Results, folder: Path, tables: bool = True, of_datasets: bool
                     (new / closest.FILE).write_bytes(closest.pack(found))
                 for part in rounded.by_sampling:
                     place = new / "tables" / ("" if part.sampling == PAPER else part.sampling)
-                    write_tables(part, place, of_datasets)
+                    write_tables(part, place, complete)
             (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
@@ -117,19 +117,21 @@ def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
     return content.getvalue()
 
 
-def write_tables(results: Results, folder: Path, of_datasets: bool = True) -> None:
-    """Write the tables of the boards and studies under one sampling as CSV, JSON and LaTeX.
+def write_tables(results: Results, folder: Path, complete: bool = True) -> None:
+    """Write the tables of the boards and studies under one sampling as CSV and JSON.
 
-    Those ``of_datasets``, the boards of single ones, are in a folder ``datasets``, as CSV and JSON alone.
+    Where they are ``complete``, these tables are there in LaTeX too, and the boards of single datasets in a folder
+    ``datasets``. ``churn build`` makes both from the predictions.
     """
-    (folder / "datasets" if of_datasets else folder).mkdir(parents=True, exist_ok=True)
+    (folder / "datasets" if complete else folder).mkdir(parents=True, exist_ok=True)
     of_studies = [
         studies.table(study, sheet) for study in studies.rendered(results)[0] for sheet in study.report.sheets
     ]
     for table in [*build(results), *of_studies]:
-        inside(folder, f"{table.key}.tex").write_text(to_latex(table, stamp(results, table)), encoding="utf-8")
+        if complete:
+            inside(folder, f"{table.key}.tex").write_text(to_latex(table, stamp(results, table)), encoding="utf-8")
         _write(table, folder)
-    for board in boards(results) if of_datasets else ():
+    for board in boards(results) if complete else ():
         _write(to_table(board), folder / "datasets")
 
 

@@ -308,7 +308,7 @@ def test_an_export_replaces_an_earlier_one_and_no_folder_with_other_files(result
 def test_the_tables_that_come_with_the_suite_are_those_of_its_predictions(tmp_path: Path, only: str) -> None:
     for part in published.gather(published.PUBLISHED).by_sampling:
         if part.sampling == only or not only:
-            write_tables(part, tmp_path / ("" if part.sampling == PAPER else part.sampling), of_datasets=False)
+            write_tables(part, tmp_path / ("" if part.sampling == PAPER else part.sampling), complete=False)
     kept, made = (
         {path.relative_to(folder): path.read_text(encoding="utf-8") for path in (folder / only).rglob("*.csv")}
         for folder in (published.PUBLISHED / "tables", tmp_path)
