@@ -26,8 +26,7 @@ from leaderboard.tables.summary import GROUP_TITLES, sets
 def content(results: Results) -> dict[str, Any]:
     """Return the measures, methods, datasets and cells of one sampling's results.
 
-    ``cells`` are by dataset and method a list of canonical splits: split, train seeds, and the test examples that flip
-    between some retrainings as hexadecimal digits, the first example in the highest bit; "" for a regression.
+    ``cells`` are by dataset and method a list of canonical splits: split and train seeds.
     """
     titles = results.methods()
     number = {title: i for i, title in enumerate(titles)}
@@ -61,12 +60,21 @@ def content(results: Results) -> dict[str, Any]:
         ],
         "cells": [
             {
-                number[entry.title]: [[s, cell.key.spelled_seeds, _flipping(cell)] for s, cell in entry.cells.items()]
+                number[entry.title]: [[s, cell.key.spelled_seeds] for s, cell in entry.cells.items()]
                 for entry in dataset.entries
             }
             for dataset in results.datasets
         ],
     }
+
+
+def flips(results: Results) -> list[dict[int, list[str]]]:
+    """Return by dataset, method and canonical split which ID test examples flip between some retrainings.
+
+    They are hexadecimal digits, the first example in the highest bit; "" for a regression.
+    """
+    number = {title: i for i, title in enumerate(results.methods())}
+    return [{number[e.title]: [*map(_flipping, e.cells.values())] for e in d.entries} for d in results.datasets]
 
 
 def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:

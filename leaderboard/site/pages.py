@@ -230,35 +230,49 @@ class Site:
             **values,
         )
 
-    def board(self, evalset: str) -> str:
-        """Return the page with the summaries on one test."""
+    def board(self, evalset: str) -> Iterator[File]:
+        """Yield the page with the summary on one test that is shown first, and a file for each of the others."""
         tables = summaries(self.results, self.kind, evalset)
         composed = [row for summary in tables if summary.composed for row in summary.rows]
-        return self.page(
-            "index.html",
-            _tested(self.results)[evalset],
-            test_pages=_tested(self.results),
-            summaries=tables,
-            answer=sentences.answer,
-            elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
-            notes=sentences.notes,
-            kept=KEPT,
-            order=ORDER,
-            parts={name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed},
-            splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
-            forest=forest,
-            datasets=[self._glance(dataset) for dataset in self.results.datasets],
-            groups=GROUP_TITLES | {"dev": "Headline (development)"},
-            unreadable=self.results.unreadable,
-            columns=_columns(tables),
+        path, folder = _tested(self.results)[evalset], f"board/{evalset}/"
+        told: dict[str, Any] = {
+            "answer": sentences.answer,
+            "elsewhere": partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
+            "notes": sentences.notes,
+            "kept": KEPT,
+            "order": ORDER,
+            "forest": forest,
+        }
+        yield (
+            path,
+            self.page(
+                "index.html",
+                path,
+                test_pages=_tested(self.results),
+                summaries=tables,
+                folder=folder,
+                parts={
+                    name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed
+                },
+                splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
+                datasets=[self._glance(dataset) for dataset in self.results.datasets],
+                groups=GROUP_TITLES | {"dev": "Headline (development)"},
+                unreadable=self.results.unreadable,
+                columns=_columns(tables),
+                **told,
+            ),
         )
+        for summary in tables[1:]:
+            section = self.page("_board.html", path, summary=summary, **told)
+            yield f"{folder}{summary.key}.js", explorer.script(summary.key, section)
 
     def overall(self) -> Iterator[File]:
-        for evalset, path in _tested(self.results).items():
-            yield path, self.board(evalset)
+        for evalset in _tested(self.results):
+            yield from self.board(evalset)
         yield "compare.html", self.page("compare.html")
         yield "yours.html", self.page("yours.html")
         yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
+        yield "compare/flips.js", explorer.script("flips", compare.flips(self.results))
         for key, of_cells in compare.values(self.results):
             yield f"compare/{key}.js", explorer.script(key, of_cells)
         if self.results is self.whole.front:

@@ -120,10 +120,10 @@ async function comparePage() {
   }
 
   /** How many examples flip under one of two methods alone, for each of them; null where flips are not counted. */
-  function alones(i, a, b) {
-    const both = about.cells[i][a].map((one) => [one, about.cells[i][b].find((other) => other[0] === one[0] && other[1] === one[1])])
-      .filter(([one, other]) => one[2] && other?.[2]);
-    return both.length ? both.reduce(([x, y], [one, other]) => [x + alone(one[2], other[2]), y + alone(other[2], one[2])], [0, 0]) : null;
+  function alones(flips, i, a, b) {
+    const ofSplit = (x, split) => flips[i][x][about.cells[i][x].findIndex((one) => String(one) === String(split))];
+    const both = about.cells[i][a].map((split) => [ofSplit(a, split), ofSplit(b, split)]).filter(([one, other]) => one && other);
+    return both.length ? both.reduce(([x, y], [one, other]) => [x + alone(one, other), y + alone(other, one)], [0, 0]) : null;
   }
 
   let turns = 0;
@@ -151,10 +151,12 @@ async function comparePage() {
     const adjusted = pairs.adjusted.get(`${Math.min(a, b)},${Math.max(a, b)}`);
     $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, one.measure === measure ? adjusted : undefined, pairs.tests))
       : [make("p", {}, a === b ? "Choose two different methods." : "No dataset of this kind has both methods at the same train seeds.")]));
-    $("#each").hidden = !found.length;
-    $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b) : []));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
     $("#matrix-note").textContent = `Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; grey: neither.`;
+    const flips = task === "classification" && found.length ? await file("compare/", "flips") : [];
+    if (turn !== turns) return;
+    $("#each").hidden = !found.length;
+    $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b, flips) : []));
   }
 
   /** One paragraph: is the first method better, by how much, and on how many families? */
@@ -172,7 +174,7 @@ async function comparePage() {
   }
 
   /** The table of datasets: a column with a picture for each measure, and what flips under one method alone. */
-  function each(datasets, found, a, b) {
+  function each(datasets, found, a, b, flipping) {
     const [first, second] = [about.methods[a], about.methods[b]];
     const units = [...new Set(datasets.map(([dataset]) => dataset.unit))];
     const title = (m) => (units.length === 1 && units[0] && !m.title.includes("(") && inUnits(m, datasets[0][0].task) ? `${m.title} (${units[0]})` : m.title);
@@ -187,7 +189,7 @@ async function comparePage() {
     };
     const rows = datasets.map(([dataset, i], k) => [dataset, i, k]).filter(([, , k]) => found.some(({ found: of }) => of[k])).map(([dataset, i, k]) => {
       const marks = [[first.title, a], [second.title, b]].filter(([, x]) => dataset.left[x]).map(([text, x]) => `${dataset.left[x]} ${text}`).join("; ");
-      const counts = alones(i, a, b);
+      const counts = flips ? alones(flipping, i, a, b) : null;
       const href = (x) => `flips/${dataset.name}.html#under=${x.slug}&sort=contrast&show=${first.slug}+${second.slug}`;
       const links = counts ? [make("a", { href: href(first) }, `${counts[0]} under ${first.title}`), make("br"), make("a", { href: href(second) }, `${counts[1]} under ${second.title}`)]
         : [make("a", { href: href(first) }, "predictions")];

@@ -143,12 +143,22 @@ const drawing = (() => {
 
 function leaderboard(board) {
   const form = $("#filters");
-  const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
   const first = $("section", board);
-  sections.set(first.dataset.set, first);
+  const sections = new Map([[first.dataset.set, first]]); // the others are loaded when they are chosen
   const order = new Map(); // initial rows of each table, in their places
 
-  function apply(state) {
+  async function fetched(set) {
+    const holder = make("template");
+    holder.innerHTML = await file(board.dataset.folder, set);
+    sections.set(set, holder.content.firstElementChild);
+  }
+
+  let wanted = null; // the last state asked for
+
+  async function apply(state) {
+    wanted = state;
+    if (!sections.has(state.set)) await fetched(state.set);
+    if (state !== wanted) return;
     const section = sections.get(state.set);
     if (!section.isConnected) $("section", board).replaceWith(section);
     const table = $("table", section);

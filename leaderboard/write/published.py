@@ -46,8 +46,8 @@ def write(results: Results, folder: Path, tables: bool = True, complete: bool = 
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
     ``tables`` adds tables, ``complete`` or not (see ``write_tables``), and what health reports go by
-    (``expected.json``), made from the predictions alone and, for the properties of datasets, from local data. Raises UserError if ``folder`` holds
-    anything but results, and if writing fails.
+    (``expected.json``), made from the predictions alone and, for the properties of datasets, from local data. Raises
+    UserError if ``folder`` holds anything but results, and if writing fails.
     """
     folder = folder.resolve()
     if other := _of_no_export(folder):

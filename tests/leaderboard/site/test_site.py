@@ -91,7 +91,7 @@ def test_an_interrupted_study_leaves_no_empty_list_and_no_board_without_a_word(m
     whole = collect([halves], records=[Record("similarity", "bace, split 99", "c" * 16, {})])
     pages = Site(whole, whole, "runs", {})
     assert "No study is finished yet" in dict(pages.study_pages())["studies.html"]
-    said = pages.board("id")
+    said = dict(pages.board("id"))["index.html"]
     assert "has no finished cell under the sampling paper yet" in said
     assert "churn run --method erm,twin --sampling paper" in said
     found = pages.page("molecules.html", datasets=whole.datasets, drawn=False)
@@ -106,7 +106,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
     results = collect([make_cell("d", "erm")])
     addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
     known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
-    first, first_alone = (pages.board("id") for pages in (known, alone))
+    first, first_alone = (dict(pages.board("id"))["index.html"] for pages in (known, alone))
     for text in (first, known.method("ERM")):
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
@@ -119,7 +119,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
 
 def test_the_readers_own_rows_stand_out(make_cell) -> None:
     results = collect([make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))])
-    rows = Site(results, results, "runs", {}).board("id").split("<tr")
+    rows = dict(Site(results, results, "runs", {}).board("id"))["index.html"].split("<tr")
     (own,) = (row for row in rows if row.startswith(' class="own"'))
     assert 'data-value="MINE"' in own
     assert '<span class="tag yours">yours</span>' in own
