@@ -8,6 +8,7 @@ x``; no labels). ``x`` are the features that the suite's own methods use.
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,13 @@ from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, refuse_lone_halves
-from benchmark.store.staging import replacing
+from benchmark.store.staging import staging
 from benchmark.train import sample_for
 from benchmark.types import Problem, Sampling
 
 FORMAT = 2
+PART = ".protocol"
+"""Start of the name of what is not complete; what a killed command has left is removed."""
 CANONICAL_SEEDS = (99,)
 TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) for s, text in DEFAULT_SEEDS.items()}
 """Train seeds of every result on the leaderboard, under each sampling (paper, section Experimental setup)."""
@@ -73,7 +76,7 @@ def export(
     """
     seeds = sorted(seeds or TRAIN_SEEDS[sampling])
     refuse_lone_halves(seeds, sampling)
-    if out.is_file() or (out.exists() and any(out.iterdir())):
+    if out.is_file() or any(not path.name.startswith(PART) for path in out.glob("*")):
         raise UserError(f"{out} is not an empty folder: choose another, so that no old training file remains")
     splits: dict[str, Any] = {}
     problems = [load_problem(dataset, canonical_seed) for canonical_seed in canonical_seeds]
@@ -81,7 +84,10 @@ def export(
     about |= {"n_outputs": problems[0].n_outputs, "sampling": sampling, "train_seeds": seeds}
     about |= {"fingerprint": protocol_fingerprint(problems, sampling, seeds), "splits": splits}
     try:
-        with replacing(out) as new:  # whole or not at all
+        out.mkdir(parents=True, exist_ok=True)
+        for left in out.glob(f"{PART}*"):
+            shutil.rmtree(left)
+        with staging(out / PART[1:]) as new:
             for problem in problems:
                 folder = new / f"split-{problem.canonical_seed}"
                 folder.mkdir()
@@ -97,6 +103,8 @@ def export(
                     "files": files,
                 }
             (new / "protocol.json").write_text(f"{json.dumps(about, indent=1)}\n", encoding="utf-8")
+            for path in sorted(new.iterdir(), reverse=True):  # protocol.json, which marks a complete protocol, last
+                path.rename(out / path.name)
     except OSError as error:
         raise UserError(f"cannot write the protocol to {out}: {error}") from error
     return out / "protocol.json"

@@ -1,6 +1,12 @@
 // The search for a molecule in all datasets.
 "use strict";
 
+/** Whether an ID is meant; a few characters are in many hashes, and in element symbols of SMILES. */
+function named(id, needle, alone) {
+  const [name, part] = [id.toLowerCase(), needle.toLowerCase()];
+  return name === part || ((alone || part.length > 3) && name.includes(part));
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   const form = $("#find");
   const every = () => file("", "molecules");
@@ -11,9 +17,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const needle = q.trim();
     const { datasets, rows } = needle ? await every() : { rows: [] };
     if (q !== form.elements.q.value || on !== form.elements.on.value) return;
-    const fits = ([d, id, smiles]) => (!on || datasets[d][0] === on) && ((needle.length > 3 && id.toLowerCase().includes(needle.toLowerCase())) || (smiles ?? "").includes(needle));
+    const fits = ([d, id, smiles]) => (!on || datasets[d][0] === on) && ((smiles ?? "").includes(needle) || named(id, needle, !smiles));
     const found = rows.filter(fits);
-    const none = "None: no ID and no SMILES has this part, as these rows have no common names.";
+    const none = "None. Molecules have no common names here: search for part of a SMILES, or for four or more characters of an ID.";
     $("#count").textContent = needle && !found.length ? none : needle ? `${found.length.toLocaleString("en")} molecule${found.length === 1 ? "" : "s"}${found.length > most ? `, of which ${most} are shown` : ""}` : "";
     $("#found").replaceChildren(...found.slice(0, most).map(([d, id, smiles]) => make("li", {},
       ...depicted(smiles, 160, 110),

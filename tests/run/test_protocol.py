@@ -53,7 +53,13 @@ def test_each_file_of_nested_and_paper_holds_the_bootstrap_of_its_seed_with_repe
 def test_a_full_disk_is_an_error_in_one_line_and_leaves_no_part(tmp_path, full_disk):
     with full_disk, pytest.raises(UserError, match=r"cannot write the protocol to .*File too large"):
         export("b3db_measured", tmp_path / "protocol")
-    assert [*tmp_path.iterdir()] == []
+    assert [*(tmp_path / "protocol").iterdir()] == []
+
+
+def test_what_a_killed_command_has_left_is_replaced(tmp_path):
+    (tmp_path / ".protocol.churn-1" / "new").mkdir(parents=True)
+    export("b3db_measured", tmp_path, seeds=(1, 2))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["protocol.json", "split-99"]
 
 
 def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anything_is_written(tmp_path):
