@@ -18,6 +18,7 @@ function shownOf(table) {
   return {
     title, head: head.map(([, text]) => text), rows: rows.map((row) => row.map(plain)),
     names: rows.map(([cell]) => cell.dataset.title ?? plain(cell)),
+    remarks: rows.map(([cell]) => $$("small.remark", cell).map((remark) => remark.title).join("; ")),
     exact: rows.map((row) => row.map((cell) => (cell.tagName === "TD" ? cell.dataset.value : undefined))),
     numeric: head.map(([th], i) => i > 0 && !th.classList.contains("left")),
   };
@@ -65,13 +66,14 @@ function toMarkdown({ head, rows, numeric }) {
 }
 
 /** Write numbers with all digits that the page has; the ends of their intervals have columns of their own. */
-function toCsv({ head, rows, exact, numeric }) {
+function toCsv({ head, rows, remarks, exact, numeric }) {
   const ends = (text) => (text.match(/\[(.+), (.+)\]/) ?? []).slice(1).map((x) => x.replaceAll("−", "-").replace("+", ""));
   const intervals = head.map((_, i) => numeric[i] && rows.some((row) => ends(row[i]).length));
   const shown = (text) => text.replace(/ \[.*/, "").replaceAll("−", "-").replace(/^–$/, "");
   const value = (r, i) => (!numeric[i] ? rows[r][i] : exact[r][i] && !/\d–\d/.test(rows[r][i]) ? String(Number(Number(exact[r][i]).toFixed(10))) : shown(rows[r][i]));
   const lines = [head.flatMap((name, i) => (intervals[i] ? [name, `${name} low`, `${name} high`] : [name])),
     ...rows.map((row, r) => row.flatMap((_, i) => (intervals[i] ? [value(r, i), ...Object.assign(["", ""], ends(row[i]))] : [value(r, i)])))];
+  if (remarks.some(Boolean)) lines.forEach((line, r) => line.push(r ? remarks[r - 1] : "Remarks"));
   return `${lines.map((line) => line.map(quoted).join(",")).join("\n")}\n`;
 }
 

@@ -729,6 +729,18 @@ def test_a_table_is_copied_as_it_is_filtered_and_sorted(page: Page) -> None:
     assert "ODD" not in text
 
 
+def test_a_copied_place_is_a_range_and_remarks_have_a_column_in_a_csv(page: Page) -> None:
+    page.open("index.html")
+    page.run(
+        """const [name, place] = document.querySelector("#board tbody tr:not([hidden])").cells;
+        place.textContent = "2–4";
+        name.append(make("small", {class: "remark", title: "collapsed on D0"}, "collapsed…"))"""
+    )
+    header, first, *others = csv.reader(io.StringIO(copied(page, "CSV")))
+    assert (first[header.index("Place")], first[header.index("Remarks")]) == ("2–4", "collapsed on D0")
+    assert {len(line) for line in others} == {len(header)}
+
+
 @pytest.mark.slow
 def test_a_copied_table_compiles_and_fits_on_the_pages_of_an_article(page: Page, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
