@@ -12,8 +12,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const every = () => file("", "molecules");
   const most = 48;
   form.hidden = false;
-  form.addEventListener("focusin", every, { once: true }); // half a megabyte, which those who only look around do without
-  bind(form, async ({ q, on }) => {
+  form.addEventListener("focusin", () => every().catch(() => {}), { once: true }); // half a megabyte, which those who only look around do without
+  const search = async ({ q, on }) => {
     const needle = q.trim();
     const { datasets, rows } = needle ? await every() : { rows: [] };
     if (q !== form.elements.q.value || on !== form.elements.on.value) return;
@@ -25,5 +25,6 @@ document.addEventListener("DOMContentLoaded", () => {
       ...depicted(smiles, 160, 110),
       make("a", { href: `flips/${datasets[d][0]}.html#molecule=${encodeURIComponent(id)}` }, `${datasets[d][1]}: ${id}`),
       ...(smiles ? [make("code", {}, smiles)] : []))));
-  });
+  };
+  bind(form, (state) => search(state).catch((error) => { $("#count").textContent = error.message; }));
 });

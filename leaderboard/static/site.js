@@ -213,7 +213,7 @@ function leaderboard(board) {
     const { learner } = form.elements;
     if (learner?.value === (checked ? "best" : "")) learner.value = checked ? "" : "best";
   });
-  const choose = bind(form, apply);
+  const choose = bind(form, (state) => apply(state).catch((error) => { $("#count").textContent = error.message; }));
   themed(() => choose({}));
 }
 
@@ -379,7 +379,7 @@ function decide() {
     $("#datasets").textContent = choice.note;
   }
   form.hidden = false;
-  bind(form, apply);
+  bind(form, (state) => apply(state).catch((error) => { answer.textContent = error.message; }));
 }
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -828,6 +828,23 @@ def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     assert page.texts("#answer h2") == ["Use CALM"]
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "value", "said"),
+    [
+        ("index.html", "set", "classification/extra", "#count"),
+        ("decide.html", "on", "r", "#answer"),
+        ("molecules.html", "q", "CCO", "#count"),
+    ],
+)
+def test_a_page_whose_data_are_gone_says_which_file_is_missing(page, built, tmp_path, path, field, value, said) -> None:
+    page.folder = tmp_path / "site"
+    shutil.copytree(built, page.folder, ignore=shutil.ignore_patterns("extra.js", "r.js", "molecules.js"))
+    page.open(path)
+    page.fill(field, value)
+    page.wait("document.querySelector(arguments[0]).textContent.includes('is missing: rebuild the site')", said)
+    page.driver.get_log("browser")  # the browser says so too
+
+
 def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole_interval(page: Page) -> None:
     page.open("decide.html#on=b3db_measured&pay=1000")
     choice = page.run("return file('decide/', 'b3db_measured')")
