@@ -77,15 +77,20 @@ def flips(results: Results) -> list[dict[int, list[str]]]:
     return [{number[e.title]: [*map(_flipping, e.cells.values())] for e in d.entries} for d in results.datasets]
 
 
-def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:
-    """Yield the key of each measure with its values, by dataset, method and canonical split.
+def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any] | None]]]:
+    """Yield the values of each measure, by dataset, method and canonical split, as two files, whose names are its key
+    and ``key-more``: the page asks for datasets beyond the headline, for which the first has None, when they are chosen.
 
     They are the mean, and the influence of each run on it (``leaderboard.tables.influences``).
     """
     number = {title: i for i, title in enumerate(results.methods())}
+    first = {d.name for (_, group), members in sets(results).items() if group == "headline" for d in members}
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
         by_dataset = [influences(dataset).get(key, {}) for dataset in results.datasets]
-        yield key, [{number[title]: splits for title, splits in by_method.items()} for by_method in by_dataset]
+        numbered = [{number[title]: splits for title, splits in by_method.items()} for by_method in by_dataset]
+        shown = [dataset.name in first for dataset in results.datasets]
+        yield key, [of if now else None for of, now in zip(numbered, shown, strict=True)]
+        yield f"{key}-more", [None if now else of for of, now in zip(numbered, shown, strict=True)]
 
 
 def _left_out(dataset: Dataset, number: Mapping[str, int]) -> dict[int, str]:

@@ -273,8 +273,8 @@ class Site:
         yield "yours.html", self.page("yours.html")
         yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
         yield "compare/flips.js", explorer.script("flips", compare.flips(self.results))
-        for key, of_cells in compare.values(self.results):
-            yield f"compare/{key}.js", explorer.script(key, of_cells)
+        for name, of_cells in compare.values(self.results):
+            yield f"compare/{name}.js", explorer.script(name, of_cells)
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
             smiles = molecules.structures(self.whole)

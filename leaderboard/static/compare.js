@@ -95,7 +95,7 @@ async function comparePage() {
   options(form.elements.a, every, a);
   options(form.elements.b, every, usual.includes("bagging") ? "bagging" : usual.find((name) => name !== a));
   const keys = new Map(Object.values(about.measures).flat().map((m) => [m.key, m.name]));
-  options(form.elements.measure, [...keys], "churn");
+  options(form.elements.measure, [...keys]);
 
   const shown = ({ value, half }, m) => [number(value * m.scale, m.digits, true),
     half > 0 ? `[${number((value - half) * m.scale, m.digits, true)}, ${number((value + half) * m.scale, m.digits, true)}]` : ""];
@@ -126,6 +126,13 @@ async function comparePage() {
     return both.length ? both.reduce(([x, y], [one, other]) => [x + alone(one, other), y + alone(other, one)], [0, 0]) : null;
   }
 
+  async function fetched(m, datasets) {
+    m.values ??= await file("compare/", m.key);
+    if (datasets.every(([, i]) => m.values[i])) return;
+    const more = await file("compare/", `${m.key}-more`);
+    m.values = m.values.map((of, i) => of ?? more[i]);
+  }
+
   let turns = 0;
   async function apply(state) {
     turns += 1;
@@ -133,11 +140,11 @@ async function comparePage() {
     const task = state.on.split("/")[0];
     options(form.elements.measure, about.measures[task].map((m) => [m.key, m.name]), state.measure);
     const wanted = form.elements.measure.value;
-    // Churn is never shown without quality, nor another measure without both.
-    const measures = about.measures[task].filter(({ key }) => ["churn", "accuracy", "mae", wanted].includes(key));
-    await Promise.all(measures.map(async (m) => { m.values ??= await file("compare/", m.key); }));
-    if (turn !== turns) return; // superseded by a later choice
+    // Churn is never shown without quality, nor another measure without both; the command compare shows the same.
+    const measures = about.measures[task].filter(({ key }) => ["matched_churn", "one_minus_icc", "churn", "accuracy", "mae", wanted].includes(key));
     const datasets = chosen(state);
+    await Promise.all(measures.map((m) => fetched(m, datasets)));
+    if (turn !== turns) return; // superseded by a later choice
     if (datasets.length > 1) { // units differ between datasets
       for (const [k, m] of measures.entries()) if (inUnits(m, task)) measures[k] = { ...m, title: `Δ ${m.name} (% of ERM's)`, scale: 100, digits: 1, ofErm: true };
     }

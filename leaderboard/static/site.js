@@ -199,6 +199,7 @@ function leaderboard(board) {
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
     const some = visible.length === rows.length ? "" : `${visible.length} of `;
     $("#count").replaceChildren(`${some}${rows.length}`, make("span", {}, composed ? " pipelines" : " methods"));
+    standing(table, ranked, state.mine);
     const plotting = state.view === "plot";
     $("#plot").hidden = !plotting;
     $(".scroll", section).hidden = plotting;
@@ -215,6 +216,20 @@ function leaderboard(board) {
   });
   const choose = bind(form, (state) => apply(state).catch((error) => { $("#count").textContent = error.message; }));
   themed(() => choose({}));
+}
+
+/** Say how many of these methods have a lower value than `mine` in the measure that orders them, and which are closest. */
+function standing(table, rows, mine) {
+  const y = headers(table).findIndex((th) => th.dataset.key === table.dataset.y);
+  const of = headers(table)[y].textContent.trim();
+  $("#mine-of").textContent = of;
+  if (mine === "" || Number.isNaN(Number(mine))) { $("#mine").textContent = "How many methods have less?"; return; }
+  const known = rows.filter((row) => row.cells[y].dataset.value).map((row) => [Number(row.cells[y].dataset.value), row.cells[0].dataset.title])
+    .sort(([a], [b]) => a - b);
+  const lower = known.filter(([value]) => value < Number(mine));
+  const [below, above] = [lower[lower.length - 1], known[lower.length]].map((one) => one && `${one[1]} (${number(one[0])})`);
+  $("#mine").textContent = `${lower.length} of ${known.length} have less${[below, above].every(Boolean) ? `: it would stand between ${below} and ${above}`
+    : `; the closest is ${below ?? above}`}. A place depends on accuracy and on intervals, too.`;
 }
 
 /** Call `show` when the page becomes light or dark. */

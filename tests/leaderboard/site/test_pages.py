@@ -447,6 +447,25 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
     assert page.hash == "#learner=k-NN&incomplete=yes"
 
 
+def test_a_number_is_told_where_it_would_stand_among_the_methods(page: Page, results: Results) -> None:
+    page.open("index.html")
+    rows = page.run(
+        """const [y] = [...document.querySelectorAll("#board thead th")].filter((th) => th.dataset.key === "matched_churn");
+        return [...document.querySelectorAll("#board tbody tr:not(.unranked)")]
+            .map((row) => [row.cells[0].dataset.title, Number(row.cells[y.cellIndex].dataset.value)])"""
+    )
+    (low, a), (high, b) = sorted((value, title) for title, value in rows)[:2]
+    assert page.texts("#mine") == []
+    page.click(".picker:has([name=mine]) summary")
+    assert page.texts("#mine-of") == ["Matched churn (%)"]
+    page.fill("mine", str((low + high) / 2))
+    assert page.hash.startswith("#mine=")
+    (said,) = page.texts("#mine")
+    assert said.startswith(f"1 of {len(rows)} have less: it would stand between {a} ({low:.1f}) and {b} ({high:.1f}).")
+    page.fill("mine", "0")
+    assert page.texts("#mine")[0].startswith(f"0 of {len(rows)} have less; the closest is {a} ({low:.1f}).")
+
+
 def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(page, pipelines):
     page.folder = pipelines
     page.open("index.html")
@@ -873,7 +892,8 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
     )
     checked = 0
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
-        page.driver.execute_async_script("file('compare/', arguments[0]).then(arguments[1])", key)
+        both = "const [key, done] = arguments; Promise.all([key, `${key}-more`].map((name) => file('compare/', name))).then(done)"
+        page.driver.execute_async_script(both, key)
         for d, dataset in enumerate(results.datasets):
             measure = next((one for one in scorecard(dataset.task) if one.key == key), None)
             if measure is None:
@@ -882,7 +902,8 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
                 pair = compared([dataset], first, second, measure)
                 assert pair is not None
                 ours = page.run(
-                    """const [key, d, a, b] = arguments; const values = arrived.get(key);
+                    """const [key, d, a, b] = arguments;
+                    const values = arrived.get(key).map((of, i) => of ?? arrived.get(`${key}-more`)[i]);
                     const found = difference(splits(values, d, a), splits(values, d, b));
                     return found && [found.value, found.half || null, pOf(found) || null];""",
                     *(key, d, number[first], number[second]),
@@ -955,11 +976,11 @@ def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(ma
 def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
     page.open("compare.html#a=CALM&b=erm")
     page.wait("document.querySelector('#verdict h2')")
-    assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in churn"
-    assert page.texts("#verdict h2")[1].endswith("accuracy")
+    assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in matched churn"
+    assert [text.split(" in ")[-1] for text in page.texts("#verdict h2")] == ["matched churn", "churn", "accuracy"]
     assert len(page.texts("#each tbody tr")) == 2
     page.fill("measure", "auroc")
     assert "measure=auroc" in page.hash
-    page.wait("document.querySelectorAll('#verdict h2').length === 3")
-    assert "AUROC" in page.texts("#verdict h2")[2]
+    page.wait("document.querySelectorAll('#verdict h2').length === 4")
+    assert "AUROC" in page.texts("#verdict h2")[3]
     assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3
