@@ -131,11 +131,16 @@ def _load(path: Path) -> ModuleType:
     """
     path = path.resolve()
     above = package_root(path)
-    if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
-        made = _alone(path)
-        cloudpickle.register_pickle_by_value(made)
-        return made
-    made = _in_package(path, above)
+    try:
+        if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
+            made = _alone(path)
+            cloudpickle.register_pickle_by_value(made)
+            return made
+        made = _in_package(path, above)
+    except BaseException:  # what it had registered may lack what was to follow
+        for name in [name for name, cls in registered.items() if cls.place == str(path)]:
+            del registered[name]
+        raise
     if above != CHECKOUT:
         cloudpickle.register_pickle_by_value(sys.modules[made.__name__.partition(".")[0]])
     return made

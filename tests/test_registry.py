@@ -415,11 +415,14 @@ def test_a_file_in_the_users_folder_is_a_method(write):
 
 
 def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write):
-    write({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy"})
+    half = own("0.5").replace("mine", "half") + "\nraise ValueError('half of it')\n"
+    write({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy", "half.py": half})
     discover.cache_clear()
     try:
         with pytest.raises(UserError, match=r"'broken' is not available: cannot import name 'remedy'"):
             find("broken")
+        with pytest.raises(UserError, match=r"'half' is not available: ValueError: half of it"):
+            find("half")
         assert predicted() == 0.25
     finally:
         discover.cache_clear()
