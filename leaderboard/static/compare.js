@@ -126,13 +126,6 @@ async function comparePage() {
     return both.length ? both.reduce(([x, y], [one, other]) => [x + alone(one, other), y + alone(other, one)], [0, 0]) : null;
   }
 
-  async function fetched(m, datasets) {
-    m.values ??= await file("compare/", m.key);
-    if (datasets.every(([, i]) => m.values[i])) return;
-    const more = await file("compare/", `${m.key}-more`);
-    m.values = m.values.map((of, i) => of ?? more[i]);
-  }
-
   let turns = 0;
   async function apply(state) {
     turns += 1;
@@ -143,7 +136,7 @@ async function comparePage() {
     // Churn is never shown without quality, nor another measure without both; the command compare shows the same.
     const measures = about.measures[task].filter(({ key }) => ["matched_churn", "one_minus_icc", "churn", "accuracy", "mae", wanted].includes(key));
     const datasets = chosen(state);
-    await Promise.all(measures.map((m) => fetched(m, datasets)));
+    await Promise.all(measures.map(async (m) => { m.values = await measured(m.key, datasets.map(([, i]) => i)); }));
     if (turn !== turns) return; // superseded by a later choice
     if (datasets.length > 1) { // units differ between datasets
       for (const [k, m] of measures.entries()) if (inUnits(m, task)) measures[k] = { ...m, title: `Δ ${m.name} (% of ERM's)`, scale: 100, digits: 1, ofErm: true };

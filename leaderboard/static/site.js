@@ -304,6 +304,14 @@ async function file(folder, name) {
   return arrived.get(name);
 }
 
+/** Return the values of a measure by dataset: those of the headline, and all of them if others of these are wanted. */
+async function measured(key, wanted) {
+  const first = await file("compare/", key);
+  if (wanted.every((i) => first[i])) return first;
+  const more = await file("compare/", `${key}-more`);
+  return first.map((of, i) => of ?? more[i]);
+}
+
 // ---- which method to use ----
 const UNITS = {
   classification: { scale: 1000, digits: 0, churn: "Changed calls per 1,000", change: "Δ matched accuracy (pp)", loss: "loss of matched accuracy", suffix: "pp", field: "Acceptable loss of matched accuracy (pp)" },

@@ -159,7 +159,7 @@ async function yoursPage() {
   /** The published methods with their values of a measure on this split, without those that are not to be preferred. */
   async function published(key) {
     const { left } = dataset();
-    const values = (await file("compare/", key))[on.value];
+    const values = (await measured(key, [on.value]))[on.value];
     const rows = Object.entries(values).map(([m, parts]) => {
       const k = about.cells[on.value][m].findIndex(([seed]) => String(seed) === split.value);
       return k < 0 || parts[k][0] === null || left[m] ? null : [about.methods[m].title, parts[k][0]];
