@@ -281,7 +281,8 @@ class Site:
             yield "molecules.js", explorer.script("molecules", explorer.index(self.results, smiles))
             yield "molecules.html", self.page("molecules.html", datasets=self.results.datasets, drawn=bool(smiles))
             choices = decide.choices(self.whole)
-            yield "decide.html", self.page("decide.html", choices=choices, both=both)
+            advice = next((table.key for table in self.tables if table.key.startswith("factors-advice-")), "")
+            yield "decide.html", self.page("decide.html", choices=choices, both=both, advice=advice)
             for choice in choices:
                 yield f"decide/{choice['key']}.js", explorer.script(str(choice["key"]), choice)
         yield (
