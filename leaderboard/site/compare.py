@@ -78,10 +78,11 @@ def flips(results: Results) -> list[dict[int, list[str]]]:
 
 
 def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any] | None]]]:
-    """Yield the values of each measure, by dataset, method and canonical split, as two files, whose names are its key
-    and ``key-more``: the page asks for datasets beyond the headline, for which the first has None, when they are chosen.
+    """Yield the name and content of two files of each measure, of its values by dataset, method and canonical split.
 
-    They are the mean, and the influence of each run on it (``leaderboard.tables.influences``).
+    One has its key as its name, and None in the place of datasets beyond the headline; the other, ``key-more``, has
+    these, and is loaded when one of them is chosen. Values are the mean, and the influence of each run on it
+    (``leaderboard.tables.influences``).
     """
     number = {title: i for i, title in enumerate(results.methods())}
     first = {d.name for (_, group), members in sets(results).items() if group == "headline" for d in members}

@@ -450,7 +450,7 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
 def test_a_number_is_told_where_it_would_stand_among_the_methods(page: Page, results: Results) -> None:
     page.open("index.html")
     rows = page.run(
-        """const [y] = [...document.querySelectorAll("#board thead th")].filter((th) => th.dataset.key === "matched_churn");
+        """const y = document.querySelector("#board thead [data-key=matched_churn]");
         return [...document.querySelectorAll("#board tbody tr:not(.unranked)")]
             .map((row) => [row.cells[0].dataset.title, Number(row.cells[y.cellIndex].dataset.value)])"""
     )
@@ -892,8 +892,11 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
     )
     checked = 0
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
-        both = "const [key, done] = arguments; Promise.all([key, `${key}-more`].map((name) => file('compare/', name))).then(done)"
-        page.driver.execute_async_script(both, key)
+        page.driver.execute_async_script(
+            """const [key, done] = arguments; const every = arrived.get("methods").datasets.map((_, i) => i);
+            measured(key, every).then((values) => { window.values = values; done(); })""",
+            key,
+        )
         for d, dataset in enumerate(results.datasets):
             measure = next((one for one in scorecard(dataset.task) if one.key == key), None)
             if measure is None:
@@ -902,11 +905,10 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
                 pair = compared([dataset], first, second, measure)
                 assert pair is not None
                 ours = page.run(
-                    """const [key, d, a, b] = arguments;
-                    const values = arrived.get(key).map((of, i) => of ?? arrived.get(`${key}-more`)[i]);
+                    """const [d, a, b] = arguments;
                     const found = difference(splits(values, d, a), splits(values, d, b));
                     return found && [found.value, found.half || null, pOf(found) || null];""",
-                    *(key, d, number[first], number[second]),
+                    *(d, number[first], number[second]),
                 )
                 if np.isnan(pair.mean.value):
                     assert ours is None
