@@ -103,7 +103,8 @@ function explorer() {
     const visible = order.slice(0, shown);
     const about_one = one ? await file(about.folder, `near-${state.shard}`) : null;
     if (turn !== drawn) return; // superseded by a later request
-    const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug) || m.slug === state.under);
+    const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug) || m.slug === state.under)
+      .sort(([a], [b]) => (b.slug === state.under) - (a.slug === state.under));
     current = { state, flips, order, methods };
     form.classList.toggle("off", one);
     for (const part of $$(".overview")) part.hidden = one;

@@ -20,7 +20,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const fits = ([d, id, smiles]) => (!on || datasets[d][0] === on) && ((smiles ?? "").includes(needle) || named(id, needle, !smiles));
     const found = rows.filter(fits);
     const none = "None. Molecules have no common names here: search for part of a SMILES, or for four or more characters of an ID.";
-    $("#count").textContent = needle && !found.length ? none : needle ? `${found.length.toLocaleString("en")} molecule${found.length === 1 ? "" : "s"}${found.length > most ? `, of which ${most} are shown` : ""}` : "";
+    const { selectedOptions: [of] } = form.elements.on;
+    if (on && !needle) $("#count").replaceChildren(make("a", { href: `flips/${on}.html` }, `All molecules of ${of.text}`), ", or search for one.");
+    else $("#count").textContent = needle && !found.length ? none : needle ? `${found.length.toLocaleString("en")} molecule${found.length === 1 ? "" : "s"}${found.length > most ? `, of which ${most} are shown` : ""}` : "";
     $("#found").replaceChildren(...found.slice(0, most).map(([d, id, smiles]) => make("li", {},
       ...depicted(smiles, 160, 110),
       make("a", { href: `flips/${datasets[d][0]}.html#molecule=${encodeURIComponent(id)}` }, `${datasets[d][1]}: ${id}`),

@@ -215,6 +215,7 @@ function leaderboard(board) {
     if (learner?.value === (checked ? "best" : "")) learner.value = checked ? "" : "best";
   });
   const choose = bind(form, (state) => apply(state).catch((error) => { $("#count").textContent = error.message; }));
+  $("#mine").closest("details").open = form.elements.mine.value !== "";
   themed(() => choose({}));
 }
 
@@ -223,7 +224,10 @@ function standing(table, rows, mine) {
   const y = headers(table).findIndex((th) => th.dataset.key === table.dataset.y);
   const of = headers(table)[y].textContent.trim();
   $("#mine-of").textContent = of;
-  if (mine === "" || Number.isNaN(Number(mine))) { $("#mine").textContent = "How many methods have less?"; return; }
+  if (mine === "" || !(Number(mine) >= 0 && Number(mine) <= 100)) {
+    $("#mine").textContent = mine === "" ? "How many methods have less?" : "Expected a percentage, from 0 to 100.";
+    return;
+  }
   const known = rows.filter((row) => row.cells[y].dataset.value).map((row) => [Number(row.cells[y].dataset.value), row.cells[0].dataset.title])
     .sort(([a], [b]) => a - b);
   const lower = known.filter(([value]) => value < Number(mine));
@@ -322,8 +326,9 @@ const UNITS = {
  * The measured loss must stay within its limit; if `strict`, its whole interval must. */
 function judge(method, state, unit) {
   if (method.unfit) return [false, method.unfit];
-  if (method.compute !== null && method.compute > Number(state.pay)) return [false, `takes ${number(method.compute)} × ERM's compute`];
+  if (state.pay !== "" && method.compute !== null && method.compute > Number(state.pay)) return [false, `takes ${number(method.compute)} × ERM's compute`];
   if (method.loss === null) return [true, "the reference"];
+  if (state.lose === "") return [true, `any ${unit.loss} is accepted`];
   const [value, low, high] = method.loss;
   const limit = Number(state.lose);
   const text = `${limit} ${unit.suffix}`;

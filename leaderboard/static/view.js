@@ -30,7 +30,7 @@ const latex = (text) => [...text.replace(/(?<![\w.])-(?=\d)/g, "−")].map((c) =
 const [LINE, TEXT] = [82, 24];
 
 /** Write a view for the pages of an article: columns that do not fit on a line continue below, with the rows named again. */
-function toLatex({ title, head, rows, names, numeric }) {
+function toLatex({ title, head, rows, names, remarks, numeric }) {
   const text = (row, i, n) => (n && i === 0 ? names[row] : rows[row][i]); // of a pipeline, what the first panel has in columns
   const longest = (i, n) => Math.max(10, ...rows.map((_, row) => text(row, i, n).length));
   const width = (i, n) => 2 + (numeric[i] ? longest(i, n) : Math.min(longest(i, n), TEXT));
@@ -49,15 +49,17 @@ function toLatex({ title, head, rows, names, numeric }) {
     }
     return lines.length > 1 ? `\\shortstack[${numeric[i] ? "r" : "l"}]{${lines.map(latex).join(" \\\\ ")}}` : latex(title);
   };
+  const first = (n) => (n && names.some((name, row) => name !== rows[row][0]) ? "Pipeline" : head[0]);
+  const remarked = names.flatMap((name, row) => (remarks[row] ? [`${name}: ${remarks[row]}`] : []));
   const body = panels.flatMap((columns, n) => {
-    const top = ["\\toprule", `${columns.map((i) => stacked(head[i], i)).join(" & ")} \\\\`, "\\midrule"];
+    const top = ["\\toprule", `${columns.map((i) => stacked(i ? head[i] : first(n), i)).join(" & ")} \\\\`, "\\midrule"];
     return [...(n ? ["\\addtocounter{table}{-1}"] : []),
       `\\begin{longtable}{@{}${columns.map((i) => kind(i, n)).join("")}@{}}`,
       ...(n ? [] : [`\\caption{${latex(title)}}\\\\`, ...top, "\\endfirsthead"]), ...top, "\\endhead",
       ...rows.map((_, row) => `${columns.map((i) => latex(text(row, i, n))).join(" & ")} \\\\`), "\\bottomrule", "\\end{longtable}"];
   });
   return ["% Needs \\usepackage{array,booktabs,longtable}.", `% From ${location.href}`, "\\begingroup", "\\fontsize{7}{8}\\selectfont",
-    "\\setlength{\\tabcolsep}{4pt}", "\\setlength{\\LTcapwidth}{\\linewidth}", ...body, "\\endgroup", ""].join("\n");
+    "\\setlength{\\tabcolsep}{4pt}", "\\setlength{\\LTcapwidth}{\\linewidth}", ...body, ...(remarked.length ? [`\\noindent ${latex(remarked.join(". "))}.`] : []), "\\par\\endgroup", ""].join("\n");
 }
 
 function toMarkdown({ head, rows, numeric }) {

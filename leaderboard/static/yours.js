@@ -93,7 +93,7 @@ function parse(text, ids, task) {
   const used = names.filter((name) => !["example_id", "run", "y_true"].includes(name));
   const long = names.includes("run");
   if (!names.includes("example_id") || new Set(names).size < names.length || (long ? used.length !== 1 : used.length < 2)) {
-    throw new Error(`Expected the columns example_id and one for each of two or more retrainings, or example_id, run and one of predictions; found ${names.join(", ")}. For other tables, use churn score.`);
+    throw new Error(`Expected the columns example_id and one for each of two or more retrainings, or example_id, run and a column of predictions; found ${names.join(", ")}. For other tables, use churn score.`);
   }
   const place = new Map(ids.map((id, t) => [id, t]));
   const runs = new Map();
@@ -186,9 +186,12 @@ async function yoursPage() {
     if (!loses) rows.push(["Your predictions", estimate[0], true, mine[0]]);
     rows.sort(([, a], [, b]) => a - b);
     const place = rows.findIndex(([, , mine]) => mine);
+    const [, low, high] = estimate;
+    const others = rows.filter(([, , mine]) => !mine);
+    const range = low === null ? "; so few retrainings give no interval, so it is uncertain" : ` (${1 + others.filter(([, x]) => x < low).length}–${1 + others.filter(([, x]) => x < high).length} within its interval)`;
     const beside = [place > 0 ? `after ${rows[place - 1][0]}` : "", place < rows.length - 1 ? `before ${rows[place + 1][0]}` : ""];
     $("#verdict").replaceChildren(
-      make("p", {}, `${runs.length} retrainings, ${known.ids.length} examples of ${title}${unit ? ` (${unit})` : ""}. ${loses ? `No place: ${kept === "mae" ? `the MAE is ${number(loss, 1)} % above` : `accuracy is ${number(loss, 1)} pp below`} ERM's, ${number(erm, kept === "mae" ? 3 : 1)}, and a place is for methods that lose at most 5 (†), since low churn is cheap for a bad model.` : `By ${name.replace(/ \(.*/, "").toLowerCase()}, place ${place + 1} of ${rows.length}${beside.some(Boolean) ? `, ${beside.filter(Boolean).join(" and ")}` : ""}.`}`),
+      make("p", {}, `${runs.length} retrainings, ${known.ids.length} examples of ${title}${unit ? ` (${unit})` : ""}. ${loses ? `No place: ${kept === "mae" ? `the MAE is ${number(loss, 1)} % above` : `accuracy is ${number(loss, 1)} pp below`} ERM's, ${number(erm, kept === "mae" ? 3 : 1)}, and a place is for methods that lose at most 5 (†), since a model that always answers the same never churns.` : `By ${name.replace(/ \(.*/, "").toLowerCase()}, place ${place + 1} of ${rows.length}${range}${beside.some(Boolean) ? `, ${beside.filter(Boolean).join(" and ")}` : ""}.`}`),
       make("ul", {}, ...found.map(([, what, value, n]) => make("li", {}, `${what}: ${number(value[0], n)} ${interval(value, n)}`))));
     $("#places").replaceChildren(head("#", name, what, "Method"), make("tbody", {}, ...rows.map(([method, x, mine, quality], i) =>
       make("tr", { class: mine ? "chosen" : "" }, make("td", {}, String(i + 1)), make("td", {}, number(x, digits)), make("td", {}, quality === undefined ? "–" : number(quality, kept === "mae" ? 3 : 1)), make("th", { scope: "row", class: "left" }, method)))));

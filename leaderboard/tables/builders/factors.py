@@ -259,13 +259,15 @@ def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
             ),
         ):
             told += [f"{spelled(100 * sum(pairs), 0)} % with {words}"] * bool(pairs)
+        told += [f"{spelled(100 * e.value, 0)} % with {WORDS[REST]}" for term, e in terms.items() if term == (REST,)]
         told[0] = told[0].replace(" with", " goes with")
         yield f"{task.capitalize()}: of the variance of {name}, {listed(told)}."
     known = remedied(whole) if whole else {}
     for i, than in enumerate(("the same without it", "the best plain pipeline of the same learner")):
         changes = {title: change for title, both in known.items() if (change := both[i])}
         helpful = [f"{title} ({change.shown(2)[0].text} pp)" for title, change in changes.items() if change.helps(task)]
-        count = f"{len(helpful) or 'none'} churn less than {than}, without losing accuracy"
+        verb = "churns" if len(helpful) == 1 else "churn"
+        count = f"{len(helpful) or 'none'} {verb} less than {than}, without losing accuracy"
         if changes:
             of = f"{task.capitalize()}: of {len(changes)} pipelines with a remedy"
             yield f"{of}, {count}{': ' * bool(helpful)}{'; '.join(helpful)}."

@@ -464,6 +464,10 @@ def test_a_number_is_told_where_it_would_stand_among_the_methods(page: Page, res
     assert said.startswith(f"1 of {len(rows)} have less: it would stand between {a} ({low:.1f}) and {b} ({high:.1f}).")
     page.fill("mine", "0")
     assert page.texts("#mine")[0].startswith(f"0 of {len(rows)} have less; the closest is {a} ({low:.1f}).")
+    page.fill("mine", "200")
+    assert page.texts("#mine") == ["Expected a percentage, from 0 to 100."]
+    page.open("index.html#mine=15")
+    assert page.texts("#mine") != [], "what a link names is open"
 
 
 def test_pipelines_have_the_colour_of_their_learner_and_the_shape_of_their_features(page, pipelines):
@@ -704,6 +708,9 @@ def test_under_halves_the_two_that_are_compared_stand_above_each_other(make_cell
 
 def test_a_molecule_is_found_by_name_or_smiles_in_all_datasets(page: Page, results: Results) -> None:
     page.open("molecules.html")
+    page.fill("on", "b3db_measured")
+    assert page.texts("#count a") == [f"All molecules of {results.dataset('b3db_measured').title}"]
+    page.fill("on", "")
     test = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
     page.fill("q", test.ids[3][:8].upper())
     page.wait("document.querySelector('#found a') !== null")
@@ -757,6 +764,7 @@ def test_a_copied_place_is_a_range_and_remarks_have_a_column_in_a_csv(page: Page
     )
     header, first, *others = csv.reader(io.StringIO(copied(page, "CSV")))
     assert (first[header.index("Place")], first[header.index("Remarks")]) == ("2–4", "collapsed on D0")
+    assert f"\\noindent {first[0]}: collapsed on D0." in copied(page, "LaTeX")
     assert {len(line) for line in others} == {len(header)}
 
 
@@ -840,6 +848,8 @@ def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     page.fill("pay", "0.5")
     assert page.texts("#answer h2") == ["No method fits"]
     assert page.hash == "#pay=0.5"
+    page.fill("pay", "")
+    assert page.texts("#answer h2") == ["Use CALM"], "no limit"
     page.fill("pay", "10")
     page.fill("on", "r")
     page.wait("document.querySelector('#others .churn').textContent === '1 − ICC (%)'")
@@ -871,7 +881,7 @@ def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole
     value, low, high = method["loss"]
     assert low < value < high
 
-    def verdict(limit: float) -> str:
+    def verdict(limit: float | str) -> str:
         page.fill("lose", str(limit))
         (line,) = (text for text in page.texts("#others tbody tr") if text.startswith("Bagging K=2"))
         return next(sign for sign in "✓✕" if sign in line)
@@ -880,6 +890,7 @@ def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole
     assert [verdict(limit) for limit in limits] == ["✕", "✕", "✓", "✓"]
     page.click("input[name=strict]")
     assert [verdict(limit) for limit in limits] == ["✕", "✕", "✕", "✓"]
+    assert verdict("") == "✓", "any loss"
 
 
 def test_the_compare_page_computes_what_the_command_prints(page: Page, results: Results) -> None:
@@ -981,8 +992,11 @@ def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -
     assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in matched churn"
     assert [text.split(" in ")[-1] for text in page.texts("#verdict h2")] == ["matched churn", "churn", "accuracy"]
     assert len(page.texts("#each tbody tr")) == 2
+    told = page.texts("#verdict p")
     page.fill("measure", "auroc")
     assert "measure=auroc" in page.hash
     page.wait("document.querySelectorAll('#verdict h2').length === 4")
     assert "AUROC" in page.texts("#verdict h2")[3]
+    assert page.texts("#verdict p")[:3] == told, "the same, whatever else is chosen"
+    assert all("p " in line and " after Holm's adjustment for 3 pairs" in line for line in told)
     assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3

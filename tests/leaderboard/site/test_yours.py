@@ -102,7 +102,8 @@ def test_it_says_what_score_says_and_where_that_stands(given: Given, browser: Pa
         f"{i} {100 * x:.1f} {100 * right[name]:.1f} {name}" for i, (name, x) in enumerate(expected, 1)
     ]
     place = [name for name, _ in expected].index("Your predictions") + 1
-    assert f"By matched churn, place {place} of 3, " in said[0]
+    first, last = (1 + sum(x < end for x in others.values()) for end in (matched.low, matched.high))
+    assert f"By matched churn, place {place} of 3 ({first}–{last} within its interval), " in said[0]
     top = rows(browser, "fragile")[0].split()
     assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
 
@@ -133,6 +134,7 @@ def test_two_halves_of_a_halving_are_compared_and_no_others(given: Given, cells:
     halved = Predictions((1, 2, 3, 4, 5, 6), p.ids, p.y, values, "classification", sampling="halves")
     said = given("D", wide(p, mine), page)
     assert said[1:3] == [shown(m, estimate(m, [(halved, None)])) for m in (MATCHED_CHURN, CHURN)]
+    assert "so few retrainings give no interval, so it is uncertain" in given("D", wide(p, p.values[:2, :, 1]), page)[0]
     (lone,) = given("D", wide(p, mine[:5]), page)
     assert "expected both of each" in lone
     (unnamed,) = given("D", wide(p, mine[:2], "model {}b"), page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html import unescape
 
@@ -168,8 +169,10 @@ def test_the_answer_names_the_remedies_that_still_help_and_stands_on_a_page_with
     lines = [*factors.answers(results, "runs", "classification")]
     assert lines[0].startswith("Classification: of the variance of matched churn, ")
     assert "goes with the " in lines[0]
+    told = [int(x.replace("−", "-")) for x in re.findall(r"(−?\d+) %", lines[0])]
+    assert sum(told) == pytest.approx(100, abs=len(told) / 2), "each is rounded"
     assert lines[-2].startswith("Classification: of 3 pipelines with a remedy, 3 churn less than the same without it, ")
-    best = "1 churn less than the best plain pipeline of the same learner, without losing accuracy: "
+    best = "1 churns less than the best plain pipeline of the same learner, without losing accuracy: "
     assert f"{best}Bagging K=5 · Perceptron, epochs=5 · MiniMol (−" in lines[-1]
     shares = factors.grid(results, "runs", "classification").varied.shares
     figure = draw(Drawing(of_factors, ("classification", shares)))
