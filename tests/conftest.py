@@ -180,7 +180,7 @@ def own_registry(tmp_path: Path) -> Iterator[None]:
     registered.update(before | suite)
     sys.path[:] = path
     for name, module in list(sys.modules.items()):
-        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+        if str(getattr(module, "__file__", "")).startswith(f"{tmp_path}{os.sep}"):  # paths of thousands take 0.1 s
             del sys.modules[name]
 
 
