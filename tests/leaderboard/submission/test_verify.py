@@ -143,8 +143,10 @@ IGNORES_THE_SEED = """
 )
 def test_a_method_that_cheats_on_real_data_alone_is_not_verified(good, write, body, message):
     write(body)
+    submission = validate(good)
+    fewer = replace(submission, cells=tuple(cell.only(range(1, 5)) for cell in submission.cells))
     with pytest.raises(UserError, match=message):
-        verify.rerun(validate(good), "halves", draws=Random(1))
+        verify.rerun(fewer, "halves", draws=Random(1))
 
 
 @needs_sandbox
