@@ -97,7 +97,8 @@ def to_json(table: Table) -> str:
     rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]
     whole = {name: getattr(table, name) for name in ("key", "title", "caption", "kind", "datasets", "notes", "over")}
     about = json.dumps({**whole, "header": table.header}, ensure_ascii=False, indent=1).removesuffix("\n}")
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)  # one for each row, as in a CSV
+    short = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    lines = ",\n".join(short)  # one for each row, as in a CSV
     return f'{about},\n "rows": [\n{lines}\n ]\n}}\n'
 
 
