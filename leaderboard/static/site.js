@@ -164,6 +164,7 @@ function leaderboard(board) {
     const table = $("table", section);
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
+    table.classList.remove("waiting");
     const rows = order.get(table);
     sortable(table, (index, direction) => choose({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
     table.tBodies[0].append(...rows);
