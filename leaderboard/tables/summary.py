@@ -238,8 +238,8 @@ class Summary:
             return ""
         pairs = f"{number_of(len(self.between.pairs), 'pair')} of methods"
         return (
-            f"A place is a range where methods cannot be told apart {self.between.where}: all places lie in these "
-            f"ranges with 95 % confidence ({self.between.paired}, Holm's correction for {pairs})."
+            f"A place is a range where methods cannot be told apart {self.between.where}. The ranges hold for all "
+            f"methods together with 95 % confidence ({self.between.paired}, Holm's correction for {pairs})."
         )
 
     @property

@@ -52,8 +52,9 @@ def stable(summary: Summary) -> str:
     if summary.rehearsed is not None:
         stays, chosen, tested = (spelled(100 * x, n) for x, n in zip(summary.rehearsed, (0, 1, 1), strict=True))
         told.append(
-            f"Rehearsal: of 200 orders chosen on a random two thirds of the families, {stays} % have the same first on "
-            f"the others, and its lead over the second is {chosen} pp where it was chosen, {tested} pp on the others."
+            f"Of 200 orders, each chosen on a random two thirds of the families and tested on the others, {stays} % "
+            f"have the same first there. Its lead over the second is {chosen} pp where it was chosen, {tested} pp on the "
+            "others."
         )
     return " ".join(told)
 

@@ -181,7 +181,7 @@ def test_the_first_page_says_how_far_its_first_place_carries_over(make_cell):
     summary = on_front(cells)
     told = places.stable(summary)
     assert told.startswith(
-        "Rehearsal: of 200 orders chosen on a random two thirds of the families, 100 % have the same"
+        "Of 200 orders, each chosen on a random two thirds of the families and tested on the others, 100 % have the "
     )
     lead = np.mean([loop(c) for c in cells if c.title == "MIDDLE"]) - np.mean(
         [loop(c) for c in cells if c.title == "CALM"]
