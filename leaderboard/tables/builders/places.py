@@ -53,8 +53,8 @@ def stable(summary: Summary) -> str:
         stays, chosen, tested = (spelled(100 * x, n) for x, n in zip(summary.rehearsed, (0, 1, 1), strict=True))
         told.append(
             f"Of 200 orders, each chosen on a random two thirds of the families and tested on the others, {stays} % "
-            f"have the same first there. Its lead over the second is {chosen} pp where it was chosen, {tested} pp on the "
-            "others."
+            f"have the same first there. Its lead over the second is {chosen} pp where it was chosen, {tested} pp on "
+            "the others."
         )
     return " ".join(told)
 
