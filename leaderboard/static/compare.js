@@ -148,8 +148,8 @@ async function comparePage() {
     const measure = measures.find(({ key }) => key === wanted);
     const pairs = matrix(datasets, measure);
     const found = a === b ? [] : measures.map((m) => compared(datasets, m, a, b)).filter(Boolean);
-    const name = `${Math.min(a, b)},${Math.max(a, b)}`;
-    $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, matrix(datasets, one.measure).adjusted.get(name), pairs.tests))
+    const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
+    $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, pair, matrix(datasets, one.measure)))
       : [make("p", {}, a === b ? "Choose two different methods." : "No dataset of this kind has both methods at the same train seeds.")]));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
     $("#matrix-note").textContent = `Of the ${pairs.of} methods that ${datasets.length > 1 ? `all ${datasets.length} of these datasets have` : "this dataset has"}. Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests.toLocaleString("en")} pairs; grey: neither.`;
@@ -160,7 +160,8 @@ async function comparePage() {
   }
 
   /** One paragraph: is the first method better, by how much, and on how many families? */
-  function verdict({ measure, mean: over, each: families }, first, second, adjusted, tests) {
+  function verdict({ measure, mean: over, each: families }, first, second, pair, { adjusted: known, tests }) {
+    const adjusted = known.get(pair);
     const better = excludesZero(over) ? Math.sign(over.value) * measure.better : 0;
     const [value, ends] = shown(over, measure);
     const side = measure.better || 1; // of neither side, the higher is counted first

@@ -231,6 +231,7 @@ function standing(table, rows, mine) {
   }
   const known = rows.filter((row) => row.cells[y].dataset.value).map((row) => [Number(row.cells[y].dataset.value), row.cells[0].dataset.title])
     .sort(([a], [b]) => a - b);
+  if (!known.length) { $("#mine").textContent = "No method to compare it with."; return; }
   const lower = known.filter(([value]) => value < Number(mine));
   const [below, above] = [lower[lower.length - 1], known[lower.length]].map((one) => one && `${one[1]} (${number(one[0])})`);
   $("#mine").textContent = `${lower.length} of ${known.length} have less${[below, above].every(Boolean) ? `: it would stand between ${below} and ${above}`
