@@ -183,6 +183,10 @@ def test_the_answer_names_the_remedies_that_still_help_and_stands_on_a_page_with
     assert page.count("<svg") == 1
     assert page.count("<table") == 4
     assert '<a href="factors.html" aria-current="page">What matters</a>' in page
+    (advice,) = (table.key for table in shown.tables if table.key.startswith("factors-advice-"))
+    decide = next(text for name, text in shown.overall() if name == "decide.html")
+    assert f'href="factors.html#table-{advice}"' in decide
+    assert f'id="table-{advice}"' in page
 
 
 def test_a_regression_goes_by_one_minus_icc_and_the_mae_as_a_share_of_erms(make_cell) -> None:
