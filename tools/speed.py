@@ -1,364 +1,368 @@
-"""Time the paper's table of methods in a plain PyTorch loop and in this suite, and the parts of one training step.
+"""Time what people wait for, here and in an earlier checkout, and training beside plain loops: tables in Markdown.
 
-    python tools/speed.py --dataset bace --seeds 10 --plain-seeds 2
+    git worktree add /tmp/before COMMIT
+    python tools/speed.py --before /tmp/before > tables.md
 
-This takes many minutes. What a step takes is shown beside what this machine's arithmetic and memory allow, a roofline
-(Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785).
+It takes an hour, in which the machine should do nothing else; ``--table`` chooses tables. Each line is measured in a
+process and an empty home of its own, after what it does before its ``yield``; lines of a table take turns, and the
+median counts. Without ``--before``, the table of waits has times of this checkout alone.
 """
 
 import argparse
 import json
 import os
+import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
-from torch.optim.swa_utils import AveragedModel
-from torch.utils.data import DataLoader, Subset, TensorDataset
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the suite, if it is not installed
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))  # the suite, if neither PYTHONPATH nor an installation has one
 
-from benchmark.data.problem import load_problem
-from benchmark.measure.catalogue import CHURN
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.settings import parse_seeds
-from benchmark.store.cell import Cell
-from benchmark.train import kernels, sample_for
-from benchmark.train.adamw import rates
-from benchmark.train.device import CPU, CUDA, one_thread, without_denormals
-from benchmark.train.loop import CLIP
-from benchmark.train.losses import fit_gradient
-from benchmark.train.networks import Inputs, Perceptron
-from benchmark.train.perceptrons import PerceptronInTraining, Perceptrons, SumsOfRows
-from benchmark.types import PAPER, Predictions, Problem, Sampling
-
-TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
+Body = Iterator[None]
+PAPERS = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
 """Methods of the paper's main table."""
+GRIDS = """[[block]]
+name = "bits"
+dataset = "dili,hia_hou,skin_reaction,bioavailability_ma"
+method = "erm,svm,gaussian_process,linear,lightgbm,multi_kernel,knn"
+"""
+RUN = ("run", "--grids", "grids.toml", "--jobs", "2")
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Seconds for one train seed of the whole table; churn of ERM and twin, if there are enough seeds."""
-
-    what: str
-    seconds: float
-    churn_erm: float | None = None
-    churn_twin: float | None = None
+def churn(*words: str) -> None:
+    """Run a command of the suite in this folder, without its output."""
+    Path("grids.toml").write_text(GRIDS, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "benchmark", *words], check=True, stdout=subprocess.DEVNULL)
 
 
-class Plain:
-    """A plain implementation of the table: one network at a time, DataLoaders, PyTorch's default threads."""
-
-    def __init__(self, problem: Problem):
-        self.problem, self.recipe = problem, problem.recipe
-        self.data = TensorDataset(torch.tensor(problem.train.x), torch.tensor(problem.train.y))
-        self.test = torch.tensor(problem.evals["id"].x)
-
-    def network(self, dropout: float = 0.0) -> nn.Sequential:
-        width, hidden = self.problem.train.x.shape[1], self.recipe.hidden
-        drop = [nn.Dropout(dropout)] if dropout else []
-        layers = [nn.Linear(width, hidden), nn.ReLU(), *drop, nn.Linear(hidden, hidden), nn.ReLU(), *drop]
-        return nn.Sequential(*layers, nn.Linear(hidden, self.problem.n_outputs))
-
-    def optimiser(self, network: nn.Module) -> torch.optim.AdamW:
-        return torch.optim.AdamW(network.parameters(), lr=self.recipe.lr, weight_decay=self.recipe.weight_decay)
-
-    def loader(self, rows: list[int]) -> DataLoader[tuple[Tensor, ...]]:
-        return DataLoader(Subset(self.data, rows), batch_size=self.recipe.batch_size, shuffle=True)
-
-    def fit(self, rows: list[int], dropout: float = 0.0, average_from: float | None = None) -> nn.Module:
-        network = self.network(dropout)
-        optimiser, loader, mean = self.optimiser(network), self.loader(rows), AveragedModel(network)
-        for epoch in range(self.recipe.epochs):
-            for x, y in loader:
-                optimiser.zero_grad()
-                functional.cross_entropy(network(x), y).backward()
-                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                optimiser.step()
-            if average_from is not None and epoch >= average_from * self.recipe.epochs:
-                mean.update_parameters(network)
-        return network if average_from is None else mean
-
-    @torch.no_grad()
-    def probabilities(self, networks: Sequence[nn.Module]) -> Tensor:
-        return torch.stack([network(self.test).softmax(dim=1) for network in networks]).mean(dim=0)
-
-    def twins(self, both: Sequence[list[int]], lam: float = 300.0) -> Tensor:
-        """Train two networks by the paper's Algorithm 1 and return their probabilities for the ID test, (T, C)."""
-
-        def sym_kl(a: Tensor, b: Tensor) -> Tensor:
-            log_p, log_q = functional.log_softmax(a, dim=1), functional.log_softmax(b, dim=1)
-            return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=1).mean()
-
-        a, b = self.network(), self.network()
-        optimisers, loaders = [self.optimiser(a), self.optimiser(b)], [self.loader(rows) for rows in both]
-        for _ in range(self.recipe.epochs):
-            for (xa, ya), (xb, yb) in zip(*loaders, strict=True):
-                aa, ba, ab, bb = a(xa), b(xa), a(xb), b(xb)
-                loss = functional.cross_entropy(aa, ya) + functional.cross_entropy(bb, yb)
-                loss = loss + lam * 0.5 * (sym_kl(aa, ba) + sym_kl(ab, bb))
-                for optimiser in optimisers:
-                    optimiser.zero_grad()
-                loss.backward()
-                for network, optimiser in zip((a, b), optimisers, strict=True):
-                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                    optimiser.step()
-        return self.probabilities([a, b])
-
-    def table(self, sampling: Sampling, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Train every method at one train seed; return the predictions of ERM and twin for the ID test, (T, C)."""
-        torch.manual_seed(seed)
-        sample, places = sample_for(self.problem, sampling, seed)
-
-        def bootstrap() -> list[int]:
-            n = len(sample.bootstrap_pool)
-            return places[sample.bootstrap_pool[torch.randint(n, (n,)).numpy()]].tolist()
-
-        rows = places[sample.rows].tolist()
-        erm = self.probabilities([self.fit(rows)])
-        self.probabilities([self.fit(rows, average_from=0.5)])
-        noisy = self.fit(rows, dropout=0.2)
-        self.probabilities([noisy] * 20)
-        self.probabilities([self.fit(rows) for _ in range(5)])
-        for k in (2, 5):
-            self.probabilities([self.fit(bootstrap()) for _ in range(k)])
-        return erm.numpy(), self.twins([bootstrap(), bootstrap()]).numpy()
+def command(*words: str, after: Sequence[Sequence[str]] = ()) -> Body:
+    """A command, after others."""
+    for others in after:
+        churn(*others)
+    yield
+    churn(*words)
 
 
-REPEATS = 200
-ADAMW_OPERATIONS, ADAMW_BYTES = 14, 28
-"""Operations of AdamW for each weight, and bytes: it reads the gradient, and reads and writes weight and moments."""
+def descriptors() -> Body:
+    """Those of BACE, whose molecules are known."""
+    from benchmark.data.rows import load_rows
+    from benchmark.data.spec import load_spec
+
+    load_rows(load_spec("bace"))
+    yield
+    load_rows(load_spec("bace@features=rdkit_descriptors"))
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What one thread of this machine can do."""
+def retrained(
+    *methods: str, seeds: int, workers: int = 1, sampling: Any = "halves", rows: int = 0, dataset: str = "bace"
+) -> Body:
+    """Retrainings with a training pool of ``rows`` rows or the dataset's own, after a short one, which compiles."""
+    from benchmark.data.problem import load_problem
+    from benchmark.registry import make_method
+    from benchmark.run import runner
 
-    operations: float
-    """Floating-point operations in a second, in a product of matrices (256, 256)."""
-    bytes: float
-    """Bytes read and written in a second by a copy of 4 MB, which stays in the caches."""
-    memory: float
-    """The same for a copy of 256 MB."""
+    problem = load_problem(dataset)
+    made = [make_method(text, problem.task, backbone=problem.backbone) for text in methods]
 
+    def train(problem: Any, seeds: int) -> None:
+        cells = [runner.plan(problem, method, range(1, seeds + 1), sampling=sampling) for method in made]
+        failed = [result for _, result in runner.run(cells, workers, fresh=True) if isinstance(result, runner.Failed)]
+        assert not failed, failed
 
-@dataclass(frozen=True)
-class Part:
-    """A part of a training step of one network: its operations, the bytes that it moves, and measured seconds."""
-
-    what: str
-    operations: float
-    bytes: float
-    seconds: float
-
-    def at_best(self, machine: Machine) -> float:
-        """Return the seconds that the machine would need at its limits."""
-        return max(self.operations / machine.operations, self.bytes / machine.bytes)
+    train(_drawn(problem, 100), 2 * workers)
+    yield
+    train(_drawn(problem, rows) if rows else problem, seeds)
 
 
-def measure_machine() -> Machine:
-    """Measure this machine on one thread."""
-    a, b, out = torch.rand(256, 256), torch.rand(256, 256), torch.empty(256, 256)
-
-    def copied(size: int) -> float:
-        source, target = np.zeros(size // 8, np.float32), np.zeros(size // 8, np.float32)
-        return size / _seconds(lambda: np.copyto(target, source), 20)
-
-    with one_thread():
-        return Machine(2 * 256**3 / _seconds(lambda: torch.mm(a, b, out=out), 50), copied(4 << 20), copied(256 << 20))
+def one_by_one(sampling: str, seeds: int) -> Body:
+    """The paper's methods, of which none shares a network with another."""
+    parts = [retrained(method, seeds=seeds, sampling=sampling) for method in PAPERS]
+    for part in parts:
+        next(part)
+    yield
+    for part in parts:
+        next(part, None)
 
 
-def measure_parts(problem: Problem, copies: int = 1) -> list[Part]:
-    """Measure one step of one network of ``problem`` on ``copies`` batches, on one thread.
+def plainly(sampling: Any, seeds: int) -> Body:
+    """The paper's methods in a plain loop, with PyTorch's default threads."""
+    from benchmark.data.problem import load_problem
+    from tools.plain import Plain
 
-    Coupled networks each see the batches of both: two copies. The last part is the whole step; what it takes beyond the
-    others is the loss, and Python. Raises ValueError if the inputs are not sparse bits.
-    """
-    recipe, inputs = problem.recipe, Inputs(problem.train.x)
-    if inputs.ones is None:
-        raise ValueError(f"{problem.name}: a roofline needs sparse bits, such as fingerprints")
-    batch, h, c = copies * recipe.batch_size, recipe.hidden, problem.n_outputs
-    draw = np.random.default_rng(0)
-    steps = max(2, len(problem.train) // recipe.batch_size)
-    rows = torch.from_numpy(draw.integers(len(problem.train), size=(1, steps * batch)))
-    y = torch.from_numpy(problem.train.y)
-    with one_thread(), without_denormals():
-        initial = Perceptron((0, 0), inputs.x.shape[1], recipe.hidden, problem.n_outputs)
-        networks = Perceptrons([initial], inputs, recipe)
-        whole = []
-        for _ in range(-(-REPEATS // steps)):
-            batches = list(rows.split(batch, 1))
-            start = time.perf_counter()
-            for of_step, outputs in zip(batches, networks.epoch(batches), strict=True):
-                networks.step(fit_gradient(problem.task, outputs, y[of_step]), CLIP)
-            whole.append((time.perf_counter() - start) / steps)
-        (network,) = networks.networks
-        first = network.first
-        assert isinstance(first, SumsOfRows)
-        network.begin(rows[0].numpy(), np.arange(0, rows.shape[1] + 1, batch))
-        outer = torch.from_numpy(draw.normal(size=(batch, h)).astype(np.float32))
-        factors = rates(network.steps + 1, recipe.lr, recipe.weight_decay)
-        ones, touched = float(np.diff(first.indptr)[rows[0].numpy()].sum()) / steps, len(first.plan.columns) / steps
-        others, sums = len(network.flat), ones * h
-        dense = 2 * batch * h * (h + c)
-        hidden = 4 * (h * (h + c) + 2 * batch * h)
-        return [
-            Part("first layer: sums of rows", sums, 4 * (sums + batch * h), _each(first.product, steps)),
-            Part("other layers, forward", dense, hidden, _dense(network, batch, False)),
-            Part("other layers, backward", 2 * dense, 2 * hidden, _dense(network, batch, True)),
-            Part(
-                "first layer: gradient",
-                sums,
-                4 * (sums + touched * h),
-                _each(lambda s: first.backward(s, outer), steps),
-            ),
-            Part(
-                "first layer: AdamW on touched rows",
-                ADAMW_OPERATIONS * touched * h,
-                ADAMW_BYTES * touched * h,
-                _each(lambda s: first.step(s, 0.0, factors), steps),
-            ),
-            Part(
-                "other layers: AdamW",
-                ADAMW_OPERATIONS * others,
-                ADAMW_BYTES * others,
-                _each(lambda _: kernels.adamw(*network.arrays, np.float32(0), factors), steps),
-            ),
-            Part("whole step", 0, 0, statistics.median(whole)),
-        ]
-
-
-def _dense(network: PerceptronInTraining, batch: int, backward: bool) -> float:
-    _, w2, _, w3, _ = network.others
-    h1, out = torch.rand(batch, len(w2)), torch.rand(batch, w3.shape[1])
-
-    def forward() -> None:
-        torch.relu(h1 @ w2) @ w3
-
-    def back() -> None:
-        inner = out @ w3.T
-        h1.T @ out, h1.T @ inner, inner @ w2.T
-
-    return _seconds(back if backward else forward, REPEATS)
-
-
-def _each(run: Callable[[int], object], steps: int) -> float:
-    """Return the median seconds of a step of an epoch."""
-    seconds = []
-    for i in range(REPEATS):
-        start = time.perf_counter()
-        run(i % steps)
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
-
-
-def _seconds(run: Callable[[], object], repeats: int) -> float:
-    return _each(lambda _: run(), repeats)
-
-
-def floor(problem: Problem, sampling: Sampling) -> float:
-    """Return the least seconds for one train seed of the table on one thread of this machine .
-
-    They are for the networks that the table needs at least: bagging's five and a deep ensemble's five, which share one
-    under ``paper``, one with dropout, two twins.
-    """
-    one, both = measure_parts(problem), measure_parts(problem, copies=2)
-    limits = measure_machine()
-    steps = -(-len(sample_for(problem, sampling, 1)[0].rows) // problem.recipe.batch_size) * problem.recipe.epochs
-    single = 10 if sampling == PAPER else 11
-    return steps * sum(n * part.at_best(limits) for n, of in ((single, one), (2, both)) for part in of)
-
-
-def compare(
-    problem: Problem,
-    sampling: Sampling,
-    seeds: Sequence[int],
-    plain_seeds: Sequence[int],
-    report: Callable[[Timing], None],
-) -> None:
-    """Time one train seed of the table and ``report`` the plain loop, variants of the harness and the floor in turn."""
-    workers = os.cpu_count() or 1
-
-    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: str = CPU) -> None:
-        start, predictions = time.perf_counter(), {}
-        for texts in groups:
-            methods = [make_method(text, problem.task) for text in texts]
-            cells = [runner.plan(problem, method, seeds, device, sampling=sampling) for method in methods]
-            for _, result in runner.run(cells, jobs, fresh=True):
-                if isinstance(result, Cell):
-                    predictions[result.key.method] = result.predictions["id"]
-        seconds = (time.perf_counter() - start) / len(seeds)
-        report(Timing(what, seconds, _churn(predictions["erm"]), _churn(predictions["twin"])))
-
-    small = [runner.plan(problem, make_method("erm", problem.task), list(seeds)[:workers])]
-    list(runner.run(small, workers, fresh=True))  # warm-up: worker processes start and import torch
+    problem = load_problem("bace")
     plain = Plain(problem)
     plain.fit(list(range(len(problem.train))))
-    start = time.perf_counter()
-    predicted = [plain.table(sampling, seed) for seed in plain_seeds]
-    seconds = (time.perf_counter() - start) / len(plain_seeds)
-    runs = tuple(plain_seeds)
-    both = (np.stack(values) for values in zip(*predicted, strict=True))
-    erm, twin = (Predictions.of(problem, "id", runs, values, sampling) for values in both)
-    report(Timing(f"(a) plain loop, {torch.get_num_threads()} threads", seconds, _churn(erm), _churn(twin)))
-    ours("    ours, nothing shared, 1 worker", 1, [[text] for text in TABLE])
-    ours("(b) ours, 1 worker", 1, [TABLE])
-    ours(f"(c) ours, {workers} workers", workers, [TABLE])
-    if torch.cuda.is_available():
-        ours("    ours, 1 GPU", 1, [TABLE], CUDA)
-    report(Timing("(d) floor: arithmetic and memory alone", floor(problem, sampling)))
+    yield
+    for seed in range(1, seeds + 1):
+        plain.table(sampling, seed)
 
 
-def _churn(p: Predictions) -> float | None:
-    return CHURN.mean(p) if len(p.seeds) > 2 else None
+def by_others(learner: str) -> Body:
+    """A network of half of BACE, trained by the library that has it, on one thread."""
+    from benchmark.data.problem import load_problem
+    from benchmark.train import sample_for
+    from benchmark.train.device import one_thread
+    from tools import plain
+
+    problem = load_problem(f"bace@backbone={learner}")
+    sample, places = sample_for(problem, "halves", 1)
+    of = problem.train.smiles[places[sample.rows]], sample.y[sample.rows]
+    with one_thread():
+        train: Callable[[int], None] = getattr(plain, learner)(*of, problem)
+        train(1)
+        yield
+        train(problem.recipe.epochs)
 
 
-def roofline(problem: Problem) -> None:
-    """Print the parts of a training step, beside what this machine's arithmetic and memory allow."""
-    limits, measured = measure_machine(), measure_parts(problem)
-    cached, beyond = limits.bytes / 1e9, limits.memory / 1e9
-    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} GB/s beyond"
-    print(f"one thread of this machine: {can}")
-    print(f"{'one step of one network':40}{'MFLOP':>10}{'MB':>10}{'ms at best':>14}{'ms measured':>14}")
-    for part in measured:
-        best = sum(other.at_best(limits) for other in measured) if part is measured[-1] else part.at_best(limits)
-        amounts = [f"{part.operations / 1e6:.2f}", f"{part.bytes / 1e6:.2f}"] if part.operations else ["", ""]
-        print(f"{part.what:40}{amounts[0]:>10}{amounts[1]:>10}{1e3 * best:14.3f}{1e3 * part.seconds:14.3f}")
+def on_dask() -> Body:
+    """The run on two Dask workers, which are there and have imported nothing."""
+    from distributed import LocalCluster
+
+    churn("plan", "--grids", "grids.toml")
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield
+        churn("run", "--grids", "grids.toml", "--scheduler", cluster.scheduler_address)
+
+
+def invented(datasets: int, methods: int) -> Iterator[Any]:
+    """Cells of ten retrainings and 300 examples."""
+    from tests.leaderboard.conftest import cell, noisy
+
+    draw = np.random.default_rng(0)
+    for name in (f"d{number}" for number in range(datasets)):
+        y = (draw.random(300) < 0.4).astype(int)
+        for method in ("erm", *(f"m{number}" for number in range(1, methods))):
+            yield cell(method, noisy(draw, y, 1.2, 10), y=y, dataset=name, about={"group": "headline", "family": name})
+
+
+def recorded(cells: int) -> Body:
+    """Cells of ten retrainings, recorded in SQLite."""
+    from benchmark.store.tracking import Store
+
+    store, (first, *others) = Store(), list(invented(1, cells + 1))
+    store.log(first)
+    yield
+    for made in others:
+        store.log(made)
+
+
+def built(methods: int, datasets: int) -> Body:
+    """A board, with an empty cache."""
+    from leaderboard import site
+    from leaderboard.read.results import collect
+
+    results = collect(list(invented(datasets, methods)), "invented")
+    yield
+    site.write(results, Path("site"))
+
+
+def _drawn(problem: Any, rows: int) -> Any:
+    """Return the problem with a training pool of ``rows`` rows, drawn without replacement if it has as many."""
+    from benchmark.types import Examples
+
+    have = len(problem.train)
+    of = np.random.default_rng(0).choice(have, rows, replace=rows > have)
+    train = Examples(problem.train.x[of], problem.train.y[of], np.arange(rows).astype(str), problem.train.smiles[of])
+    return replace(problem, train=train)
+
+
+class Line(NamedTuple):
+    """What is measured. Its times are divided by ``per``."""
+
+    what: str
+    body: Callable[[], Body]
+    per: int = 1
+
+
+class Table(NamedTuple):
+    """Lines with their times as multiples of the first, or its as multiples of theirs (``faster``).
+
+    ``cpu`` is whether a line does all of its work in processes of its own; the ``waits`` of people are timed in both
+    checkouts.
+    """
+
+    lines: Sequence[Line]
+    repeats: int = 1
+    cpu: bool = True
+    faster: bool = False
+    waits: bool = False
+
+
+def _training(sampling: str) -> Table:
+    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=10)
+    lines = [
+        Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
+        Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
+        Line("ours", ours, 10),
+        Line("ours, 2 workers", partial(ours, workers=2), 10),
+    ]
+    return Table(lines, cpu=False, faster=True)
+
+
+def _learner(name: str, library: str) -> Table:
+    ours = partial(retrained, "erm", seeds=2, dataset=f"bace@backbone={name}")
+    return Table([Line(f"{name} by {library}", partial(by_others, name)), Line("ours", ours, 2)], 3, faster=True)
+
+
+ERM = partial(retrained, "erm", seeds=2, dataset="ames")
+TABLES = {
+    "waits": Table(
+        [
+            Line("RDKit's descriptors of 1,513 molecules (BACE)", descriptors),
+            Line(
+                "run of 28 cells on four sets, features known",
+                partial(command, *RUN, after=[("plan", "--grids", "grids.toml")]),
+            ),
+            Line("the same run, when all is recorded", partial(command, *RUN, after=[RUN])),
+            Line("the pages of these cells", partial(command, "build", "--out", "site", after=[RUN])),
+            Line("20 retrainings of a support vector machine", partial(retrained, "svm", seeds=20)),
+            Line("20 retrainings of nearest neighbours", partial(retrained, "knn", seeds=20)),
+            Line("20 retrainings of a random forest", partial(retrained, "random_forest", seeds=20)),
+        ],
+        3,
+        waits=True,
+    ),
+    "paper": _training("paper"),
+    "halves": _training("halves"),
+    "gin": _learner("gin", "torch-geometric"),
+    "chemprop": _learner("chemprop", "chemprop's own trainer"),
+    "graphs": Table(
+        [
+            Line(
+                "20 retrainings of ERM, twin-shared and bagging K=5 with chemprop on BACE, 2 workers",
+                partial(
+                    retrained, "erm", "twin_shared", "bagging", seeds=20, workers=2, dataset="bace@backbone=chemprop"
+                ),
+            )
+        ],
+        cpu=False,
+    ),
+    "cluster": Table(
+        [
+            Line("run of 28 cells, 2 local workers", partial(command, *RUN, after=[("plan", "--grids", "grids.toml")])),
+            Line("2 Dask workers", on_dask),
+        ],
+        3,
+        cpu=False,
+    ),
+    "rows": Table([Line(f"ERM, {rows:,} training rows", partial(ERM, rows=rows), 2) for rows in (500, 5_000, 50_000)]),
+    "kernels": Table(
+        [
+            Line(f"{name}, {rows:,} training rows", partial(retrained, name, seeds=2, dataset="ames", rows=rows), 2)
+            for name in ("svm", "random_forest")
+            for rows in (500, 5_000)
+        ]
+    ),
+    "seeds": Table(
+        [Line(f"ERM, {seeds} train seeds", partial(retrained, "erm", seeds=seeds)) for seeds in (2, 10, 50)]
+    ),
+    "methods": Table(
+        [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
+    ),
+    "workers": Table(
+        [Line(f"the paper's methods, {n} workers", partial(retrained, *PAPERS, seeds=20, workers=n)) for n in (1, 2)],
+        cpu=False,
+    ),
+    "recording": Table([Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300)], 3),
+    "pages": Table([Line("a board of 100 methods on 60 datasets", partial(built, 100, 60))]),
+}
+
+
+class Used(NamedTuple):
+    """Seconds, and peak memory of the largest process in MB."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def use(body: Body) -> Used:
+    """Measure what follows the first ``yield``."""
+
+    def now() -> Used:
+        of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        cpu = sum(each.ru_utime + each.ru_stime for each in of)
+        return Used(time.perf_counter(), cpu, max(each.ru_maxrss for each in of) / 1024)
+
+    next(body)
+    before = now()
+    for _ in body:
+        raise RuntimeError("a body yields once")
+    after = now()
+    return Used(after.wall - before.wall, after.cpu - before.cpu, after.peak)
+
+
+def measure(table: str, line: int, checkout: Path) -> Used:
+    """Measure a line in a process and an empty home of its own, with the code of ``checkout``."""
+    with tempfile.TemporaryDirectory() as home:
+        places = {"CHURN_HOME": home, "CHURN_CACHE_DIR": f"{home}/cache", "PYTHONPATH": str(checkout)}
+        command = [sys.executable, str(Path(__file__).resolve()), "--line", table, str(line)]
+        done = subprocess.run(command, cwd=home, env=os.environ | places, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{TABLES[table].lines[line].what} in {checkout}:\n{done.stderr}")
+        wall, cpu, peak = json.loads(done.stdout.splitlines()[-1])
+    per = TABLES[table].lines[line].per
+    return Used(wall / per, cpu / per, peak)
+
+
+def report(name: str, checkouts: Sequence[Path]) -> None:
+    """Print a table; the last checkout is the one that is compared with the first."""
+    table = TABLES[name]
+    kinds = ["cpu", "wall"] if table.cpu else ["wall"]
+    if not table.waits:
+        checkouts = checkouts[-1:]
+    numbers = range(len(table.lines))
+    turns = [[[measure(name, n, c) for c in checkouts] for n in numbers] for _ in range(table.repeats)]
+    used = [
+        [Used(*(statistics.median(values) for values in zip(*of, strict=True))) for of in zip(*each, strict=True)]
+        for each in zip(*turns, strict=True)
+    ]
+    named = {"cpu": "CPU s", "wall": "s"}
+    if len(checkouts) > 1:
+        heads = [text for kind in kinds for text in (f"{named[kind]} before", "after", "times as fast")]
+    else:
+        heads = [*(named[kind] for kind in kinds), "peak MB", "times as fast" if table.faster else "times as long"]
+    print(f"\n| {name} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
+    for line, each in zip(table.lines, used, strict=True):
+        if len(checkouts) > 1:
+            pairs = [tuple(getattr(of, kind) for of in each) for kind in kinds]
+            cells = [text for one, other in pairs for text in (f"{one:.3g}", f"{other:.3g}", f"{one / other:.2f}")]
+        else:
+            long = getattr(each[0], kinds[0]) / getattr(used[0][0], kinds[0])
+            times = [f"{getattr(each[0], kind):.3g}" for kind in kinds]
+            cells = [*times, f"{each[0].peak:,.0f}", f"{1 / long if table.faster else long:.2f}"]
+        print(f"| {line.what} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", default="b3db_measured", help="a classification dataset")
-    parser.add_argument("--seeds", default="10", help="train seeds of the suite")
-    parser.add_argument("--plain-seeds", default="3", help="train seeds of the plain loop (minutes each)")
-    parser.add_argument("--sampling", default=PAPER, choices=get_args(Sampling))
-    parser.add_argument("--out", type=Path, help="write the timings to this JSON file")
+    parser.add_argument("--before", type=Path, help="an earlier checkout, for the waits")
+    names = [*TABLES, "step"]
+    parser.add_argument("--table", action="append", choices=names, help="a table; may be repeated (default: all)")
+    parser.add_argument("--line", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    problem = load_problem(given.dataset)
-    if problem.task != "classification":
-        parser.error(f"{given.dataset} is a {problem.task} dataset: classifiers are compared")
-    timings: list[Timing] = []
+    if given.line:
+        table, line = given.line
+        print(json.dumps(use(TABLES[table].lines[int(line)].body())))
+        return
+    for name in given.table or names:
+        if name in TABLES:
+            report(name, [*([given.before.resolve()] if given.before else []), ROOT])
+        else:
+            from benchmark.data.problem import load_problem
+            from tools.roofline import report as report_step
 
-    def report(timing: Timing) -> None:
-        timings.append(timing)
-        churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
-        ratio = timings[0].seconds / timing.seconds
-        print(f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}", flush=True)
-
-    roofline(problem)
-    print("seconds for one train seed of seven methods")
-    compare(problem, given.sampling, parse_seeds(given.seeds), parse_seeds(given.plain_seeds), report)
-    if given.out:
-        given.out.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")
+            report_step(load_problem("bace"))
 
 
 if __name__ == "__main__":

@@ -1,39 +1,54 @@
-"""The plain loop that the harness is timed against."""
+"""The clock of what people wait for."""
 
-from dataclasses import replace
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-import numpy as np
 import pytest
-from torch import Tensor
-from torch.utils.data import DataLoader
 
-from benchmark.run.check import synthetic
-from benchmark.train import sample_for
-from benchmark.types import Problem, Sampling
-from tools.speed import Plain
+from tools import speed
+from tools.speed import Line, Table, use
+
+SPIN = "import time\nwhile time.process_time() < 0.5: pass"
 
 
-class Watched(Plain):
-    """A plain loop that notes the rows that its networks are trained on."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.trained: list[list[int]] = []
-
-    def loader(self, rows: list[int]) -> DataLoader[tuple[Tensor, ...]]:
-        self.trained.append(rows)
-        return super().loader(rows)
+def spin() -> None:
+    subprocess.run([sys.executable, "-c", SPIN], check=True)
 
 
-@pytest.mark.parametrize("sampling", ["paper", "halves"])
-def test_the_plain_loop_trains_the_table_on_what_a_retraining_may_see(sampling: Sampling) -> None:
-    whole = synthetic("classification", n=60)
-    problem = replace(whole, recipe=whole.recipe.model_copy(update={"epochs": 1, "hidden": 8}))
-    plain = Watched(problem)
-    erm, twin = plain.table(sampling, 1)
-    sample, places = sample_for(problem, sampling, 1)
-    assert len(plain.trained) == 17
-    assert {len(rows) for rows in plain.trained} == {len(sample.rows)}
-    assert set(np.concatenate(plain.trained)) <= set(places[sample.bootstrap_pool])
-    assert sorted(plain.trained[0]) == sorted(places[sample.rows])
-    assert erm.shape == twin.shape == (len(problem.evals["id"]), 2)
+def test_only_what_follows_the_yield_is_timed_with_its_processes() -> None:
+    def busy() -> Iterator[None]:
+        yield
+        spin()
+
+    def idle() -> Iterator[None]:
+        spin()
+        yield
+        time.sleep(0.2)
+
+    taken, waited = use(busy()), use(idle())
+    assert 0.5 < taken.cpu < taken.wall + 0.5
+    assert waited.cpu < 0.2 < waited.wall
+    assert taken.peak > 1
+
+
+def test_lines_are_compared_with_the_first_or_with_an_earlier_checkout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = {("now", 0): 8.0, ("now", 1): 2.0, ("before", 0): 16.0, ("before", 1): 3.0}
+    monkeypatch.setattr(
+        speed, "measure", lambda name, n, checkout: speed.Used(seconds[checkout.name, n], seconds[checkout.name, n], 9)
+    )
+    lines = (Line("plain", partial(iter, ())), Line("ours", partial(iter, ())))
+    both = [Path("before"), Path("now")]
+    for given, expected in {
+        Table(lines): "| ours | 2 | 2 | 9 | 0.25 |",
+        Table(lines, faster=True, cpu=False): "| ours | 2 | 9 | 4.00 |",
+        Table(lines, waits=True): "| ours | 3 | 2 | 1.50 | 3 | 2 | 1.50 |",
+    }.items():
+        monkeypatch.setitem(speed.TABLES, "made_up", given)
+        speed.report("made_up", both)
+        assert capsys.readouterr().out.splitlines()[-1] == expected
