@@ -128,7 +128,7 @@ def on_dask() -> Body:
     """The run on two Dask workers, which are there and have imported nothing."""
     from distributed import LocalCluster
 
-    churn("plan", "--grids", "grids.toml")
+    churn(*PLAN)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         yield
         churn("run", "--grids", "grids.toml", "--scheduler", cluster.scheduler_address)
@@ -199,12 +199,12 @@ class Table(NamedTuple):
 
 
 def _training(sampling: str) -> Table:
-    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=10)
+    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=5)
     lines = [
         Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
-        Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
-        Line("ours", ours, 10),
-        Line("ours, 2 workers", partial(ours, workers=2), 10),
+        Line("ours, nothing shared", partial(one_by_one, sampling, 5), 5),
+        Line("ours", ours, 5),
+        Line("ours, 2 workers", partial(ours, workers=2), 5),
     ]
     return Table(lines, cpu=False, faster=True)
 
@@ -214,22 +214,26 @@ def _learner(name: str, library: str) -> Table:
     return Table([Line(f"{name} by {library}", partial(by_others, name)), Line("ours", ours, 2)], 3, faster=True)
 
 
+PLAN = ("plan", "--grids", "grids.toml")
+FEATURES_KNOWN = Line("run of 28 cells on four sets, features known", partial(command, *RUN, after=[PLAN]))
 ERM = partial(retrained, "erm", seeds=2, dataset="ames")
 TABLES = {
     "waits": Table(
         [
             Line("RDKit's descriptors of 1,513 molecules (BACE)", descriptors),
-            Line(
-                "run of 28 cells on four sets, features known",
-                partial(command, *RUN, after=[("plan", "--grids", "grids.toml")]),
-            ),
-            Line("the same run, when all is recorded", partial(command, *RUN, after=[RUN])),
-            Line("the pages of these cells", partial(command, "build", "--out", "site", after=[RUN])),
+            FEATURES_KNOWN,
             Line("20 retrainings of a support vector machine", partial(retrained, "svm", seeds=20)),
             Line("20 retrainings of nearest neighbours", partial(retrained, "knn", seeds=20)),
             Line("20 retrainings of a random forest", partial(retrained, "random_forest", seeds=20)),
         ],
         3,
+        waits=True,
+    ),
+    "again": Table(
+        [
+            Line("the run of 28 cells, when all are recorded", partial(command, *RUN, after=[RUN])),
+            Line("their pages", partial(command, "build", "--out", "site", after=[RUN])),
+        ],
         waits=True,
     ),
     "paper": _training("paper"),
@@ -249,8 +253,8 @@ TABLES = {
     ),
     "cluster": Table(
         [
-            Line("run of 28 cells, 2 local workers", partial(command, *RUN, after=[("plan", "--grids", "grids.toml")])),
-            Line("2 Dask workers", on_dask),
+            FEATURES_KNOWN,
+            Line("the same on two Dask workers", on_dask),
         ],
         3,
         cpu=False,
@@ -270,7 +274,7 @@ TABLES = {
         [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
     ),
     "workers": Table(
-        [Line(f"the paper's methods, {n} workers", partial(retrained, *PAPERS, seeds=20, workers=n)) for n in (1, 2)],
+        [Line(f"the paper's methods, {n} workers", partial(retrained, *PAPERS, seeds=10, workers=n)) for n in (1, 2)],
         cpu=False,
     ),
     "recording": Table([Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300)], 3),
