@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))  # the suite, if neither PYTHONPATH nor an installation has one
@@ -42,7 +43,8 @@ RUN = ("run", "--grids", "grids.toml", "--jobs", "2")
 def churn(*words: str) -> None:
     """Run a command of the suite in this folder, without its output."""
     Path("grids.toml").write_text(GRIDS, encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "benchmark", *words], check=True, stdout=subprocess.DEVNULL)
+    package = "leaderboard" if words[0] in ("build", "score") else "benchmark"
+    subprocess.run([sys.executable, "-m", package, *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def command(*words: str, after: Sequence[Sequence[str]] = ()) -> Body:
@@ -51,6 +53,15 @@ def command(*words: str, after: Sequence[Sequence[str]] = ()) -> Body:
         churn(*others)
     yield
     churn(*words)
+
+
+def scored(runs: int) -> Body:
+    """The churn of runs of 300 examples, in one table."""
+    draw = np.random.default_rng(0)
+    lines = [f"{run},m{n},{n % 2},{p:.4f}" for run in range(runs) for n, p in enumerate(draw.random(300))]
+    Path("table.csv").write_text("\n".join(["run,example_id,y_true,p1", *lines]), encoding="utf-8")
+    yield
+    churn("score", "table.csv")
 
 
 def descriptors() -> Body:
@@ -236,6 +247,17 @@ TABLES = {
         ],
         waits=True,
     ),
+    "commands": Table(
+        [
+            Line("churn --help", partial(command, "--help")),
+            Line("churn list", partial(command, "list")),
+            Line("churn plan of 28 cells on four sets", partial(command, *PLAN, after=[PLAN])),
+            Line("churn score, 5 runs of 300 examples", partial(scored, 5)),
+            Line("churn score, 3,000 runs of 300 examples", partial(scored, 3_000)),
+        ],
+        3,
+        waits=True,
+    ),
     "paper": _training("paper"),
     "halves": _training("halves"),
     "gin": _learner("gin", "torch-geometric"),
@@ -293,17 +315,19 @@ class Used(NamedTuple):
 def use(body: Body) -> Used:
     """Measure what follows the first ``yield``."""
 
-    def now() -> Used:
-        of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        cpu = sum(each.ru_utime + each.ru_stime for each in of)
-        return Used(time.perf_counter(), cpu, max(each.ru_maxrss for each in of) / 1024)
+    def cpu() -> float:
+        return sum(
+            time for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN) for time in resource.getrusage(who)[:2]
+        )
 
     next(body)
-    before = now()
+    start, before = time.perf_counter(), cpu()
     for _ in body:
         raise RuntimeError("a body yields once")
-    after = now()
-    return Used(after.wall - before.wall, after.cpu - before.cpu, after.peak)
+    wall = time.perf_counter() - start
+    get_reusable_executor().shutdown()  # joblib's workers count once they have ended
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return Used(wall, cpu() - before, peak / 1024)
 
 
 def measure(table: str, line: int, checkout: Path) -> Used:
@@ -313,7 +337,7 @@ def measure(table: str, line: int, checkout: Path) -> Used:
         command = [sys.executable, str(Path(__file__).resolve()), "--line", table, str(line)]
         done = subprocess.run(command, cwd=home, env=os.environ | places, capture_output=True, text=True)
         if done.returncode:
-            sys.exit(f"{TABLES[table].lines[line].what} in {checkout}:\n{done.stderr}")
+            raise RuntimeError(f"{TABLES[table].lines[line].what} in {checkout}:\n{done.stderr}")
         wall, cpu, peak = json.loads(done.stdout.splitlines()[-1])
     per = TABLES[table].lines[line].per
     return Used(wall / per, cpu / per, peak)
@@ -361,7 +385,10 @@ def main() -> None:
         return
     for name in given.table or names:
         if name in TABLES:
-            report(name, [*([given.before.resolve()] if given.before else []), ROOT])
+            try:
+                report(name, [*([given.before.resolve()] if given.before else []), ROOT])
+            except RuntimeError as error:  # the other tables are worth having
+                print(error, file=sys.stderr)
         else:
             from benchmark.data.problem import load_problem
             from tools.roofline import report as report_step
