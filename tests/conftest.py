@@ -131,10 +131,12 @@ def published_once() -> Iterator[None]:
 
     folder, contents, kept = published.PUBLISHED, published.contents, cache(published.contents)
 
-    def read(place: Path, leading: bool = False, datasets: Collection[str] = ()) -> published.Contents:
+    def read(
+        place: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False
+    ) -> published.Contents:
         if place != folder:
-            return contents(place, leading, datasets)
-        return published.Contents(*map(list, kept(place, leading, frozenset(datasets))))
+            return contents(place, leading, datasets, reference)
+        return published.Contents(*map(list, kept(place, leading, frozenset(datasets), reference)))
 
     with pytest.MonkeyPatch.context() as session:
         session.setattr(published, "contents", read)

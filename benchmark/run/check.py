@@ -12,7 +12,7 @@ from benchmark.registry import make_method
 from benchmark.train import sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.tuning import Tuned, grid_of
-from benchmark.types import TASKS, Examples, Predictions, Problem, Recipe, Sampling, Task
+from benchmark.types import TASKS, Examples, Model, Predictions, Problem, Recipe, Sampling, Task
 
 SEEDS = (1, 2, 3)
 _BEFORE = "what was fitted before: keep nothing between calls of fit"
@@ -92,18 +92,27 @@ class _Trial:
     problem: Problem
     samplings: Sequence[Sampling]
 
+    def fitted(self, *seeds: int, on: Problem | None = None, sampling: Sampling | None = None) -> Iterator[Model]:
+        """Fit a new model for each seed in turn."""
+        for seed in seeds:
+            yield self.method.fit(sample_for(on or self.problem, sampling or self.samplings[-1], seed)[0])
+
     def predict(self, *seeds: int, on: Problem | None = None, sampling: Sampling | None = None) -> np.ndarray:
         """Return what a new model for each seed predicts for the ID test: (S, T, C)."""
-        problem, sampling = on or self.problem, sampling or self.samplings[-1]
-        samples = [sample_for(problem, sampling, seed)[0] for seed in seeds]
-        return np.stack([self.method.fit(one).predict(problem.evals["id"].inputs) for one in samples])
+        return self.predicted(self.fitted(*seeds, on=on, sampling=sampling))
+
+    def predicted(self, models: Iterable[Model]) -> np.ndarray:
+        return np.stack([model.predict(self.problem.evals["id"].inputs) for model in models])
 
     def violations(self) -> Iterator[str]:
         """Yield a sentence with the remedy for each rule that the method breaks. Raises whatever it raises."""
-        values = self.predict(*SEEDS)
+        models = list(self.fitted(*SEEDS))
+        values = self.predicted(models)
         Predictions.of(self.problem, "id", SEEDS, values)
+        first = {self.samplings[-1]: values[:1]}
         for sampling in self.samplings[:-1]:
-            Predictions.of(self.problem, "id", (1,), self.predict(1, sampling=sampling))
+            first[sampling] = self.predict(SEEDS[0], sampling=sampling)
+            Predictions.of(self.problem, "id", SEEDS[:1], first[sampling])
         if not np.array_equal(values, self.predict(*SEEDS[::-1])[::-1]):
             first, second = (self.predict(*SEEDS)[-1] for _ in range(2))
             if np.array_equal(first, second):
@@ -115,19 +124,12 @@ class _Trial:
         higher = np.argsort(values[0, :, -1])[len(values[0]) // 2 :]  # a rank or centred value differs most among these
         if apart(values[0], self.predict(SEEDS[0], on=self.moved())[0]) <= SAME:
             yield "predictions do not depend on the training data: fit on sample.x and sample.y"
-        elif apart(values[0][higher], self.alone(higher)) > FAR:
+        elif apart(values[0][higher], models[0].predict(self.problem.evals["id"].inputs[higher])) > FAR:
             yield "predictions depend on which rows are predicted together: predict each by itself, in the order given"
-        if "halves" in self.samplings:
-            ours, theirs = (
-                self.predict(1, on=problem, sampling="halves") for problem in (self.problem, self.outside())
-            )
-            if not np.array_equal(ours, theirs):
+        if "halves" in first:
+            theirs = self.predict(SEEDS[0], on=self.outside(), sampling="halves")
+            if not np.array_equal(first["halves"], theirs):
                 yield "predictions under halves depend on rows outside the half: fit on sample.x and sample.y"
-
-    def alone(self, rows: np.ndarray) -> np.ndarray:
-        """Return what the model of the first seed predicts for some rows of the ID test, without the others."""
-        model = self.method.fit(sample_for(self.problem, self.samplings[-1], SEEDS[0])[0])
-        return np.asarray(model.predict(self.problem.evals["id"].inputs[rows]))
 
     def moved(self) -> Problem:
         """Return the problem with features and labels of other rows."""

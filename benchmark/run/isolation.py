@@ -233,10 +233,13 @@ class _Talk:
 
 def copy_code(source: Path, target: Path, kinds: Sequence[str] = CODE[:1]) -> None:
     """Copy the Python files below ``source``: no data, nor anything else that a user keeps beside them."""
-    for path in (path for kind in kinds for path in source.rglob(kind) if path.is_file()):
-        place = target / path.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
+    for folder, within, _ in os.walk(source):
+        # Others cannot be imported: the environments, repositories and projects of a large folder on Python's path.
+        within[:] = [name for name in within if name.isidentifier() or name.endswith(".libs")]
+        for path in (path for kind in kinds for path in Path(folder).glob(kind) if path.is_file()):
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
 
 
 def _packed(arrays: dict[str, np.ndarray]) -> bytes:

@@ -25,9 +25,9 @@ from pydantic_core import from_json
 
 from benchmark.errors import UserError
 from benchmark.files import published_results
-from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
+from benchmark.store.cell import OPTIONAL, Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.tables import read_table
-from benchmark.types import PAPER, Predictions, Task
+from benchmark.types import PAPER, REFERENCE, Predictions, Task
 from leaderboard.read.results import LEADING, Results, collect
 
 FORMATS = (3, 4)
@@ -65,22 +65,26 @@ def gather(folder: Path) -> Results:
     return collect(cells, source, unreadable, records)
 
 
-def read(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:
-    """Return the cells in ``folder``, or only those that decisions go by, of all or some datasets: see ``contents``.
+def read(
+    folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False
+) -> list[Cell]:
+    """Return the cells in ``folder``, or some of them: see ``contents``.
 
     Raises UserError, naming the first cell or file that cannot be read.
     """
-    cells, _, unreadable = contents(folder, leading, datasets)
+    cells, _, unreadable = contents(folder, leading, datasets, reference)
     if unreadable:
         raise UserError(unreadable[0])
     return cells
 
 
-def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()) -> Contents:
+def contents(
+    folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False
+) -> Contents:
     """Return what can be read in ``folder``. Raises UserError if it holds no results.
 
-    ``leading`` restricts it to the cells that ``Results.leading`` keeps, without variants, in a third of the time, and
-    ``datasets`` to those of datasets with these names; a damaged cell may be of any.
+    ``leading`` restricts it to the cells that ``Results.leading`` keeps, without variants, ``datasets`` to those of
+    datasets with these names, and ``reference`` to those of ERM; a damaged cell may be any of them.
     """
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
@@ -94,7 +98,9 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
 
     left_out: dict[str, list[str]] = {}
     of_order = _leading(manifest.cells) if leading else repeat(True)
-    wanted = [first and _is_of(head, datasets) for first, head in zip(of_order, manifest.cells, strict=False)]
+    wanted = [
+        first and _is_wanted(head, datasets, reference) for first, head in zip(of_order, manifest.cells, strict=False)
+    ]
     for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
             readable.cells.append(_cell(head, tests))
@@ -110,10 +116,13 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
     return readable
 
 
-def _is_of(head: Any, datasets: Collection[str]) -> bool:
+def _is_wanted(head: Any, datasets: Collection[str], reference: bool) -> bool:
     try:
-        return not datasets or head["key"]["dataset"] in datasets
-    except (KeyError, TypeError):
+        key = head["key"]
+        if reference and (key["method"] != REFERENCE or any(key.get(name) for name in OPTIONAL)):
+            return False
+        return not datasets or key["dataset"] in datasets
+    except (AttributeError, KeyError, TypeError):
         return True
 
 
@@ -215,9 +224,9 @@ def column_of(key: CellKey) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def shipped(leading: bool = False, datasets: Collection[str] = ()) -> list[Cell]:
+def shipped(leading: bool = False, datasets: Collection[str] = (), reference: bool = False) -> list[Cell]:
     """Return the cells shipped with this version of the suite (see ``read``); none before they are published."""
-    return read(PUBLISHED, leading, datasets) if (PUBLISHED / "manifest.json").is_file() else []
+    return read(PUBLISHED, leading, datasets, reference) if (PUBLISHED / "manifest.json").is_file() else []
 
 
 @cache

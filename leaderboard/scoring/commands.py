@@ -122,7 +122,8 @@ def score(
     if review:
         reviewed = to_review(result, part)
         save(review, reviewed.to_csv(index=False).encode())
-    results = standing.published_results(leading=review is None)  # after the score: they take seconds to read
+    # After the score, because they take seconds to read; the table of all methods is for readers of more.
+    results = standing.published_results(review is None, reference=not (more or html or json))
     where = standing.standing(result, results)
     if html:
         save(html, reports.to_html(result, where, LONG).encode())

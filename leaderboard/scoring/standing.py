@@ -21,12 +21,9 @@ TRAINED_ON: Mapping[Sampling, str] = {
 }
 
 
-def published_results(leading: bool = False) -> Results | None:
-    """Return the results shipped with the suite, or None if there are none.
-
-    With ``leading``, only those that ``Results.leading`` keeps, without variants, are read.
-    """
-    cells = published.shipped(leading)
+def published_results(leading: bool = False, reference: bool = False) -> Results | None:
+    """Return the results shipped with the suite, or some of them (see ``published.contents``); None if there are none."""
+    cells = published.shipped(leading, reference=reference)
     return collect(cells, str(published.PUBLISHED)) if cells else None
 
 

@@ -82,6 +82,9 @@ def test_the_leading_results_are_read_without_the_others(results: Results, tmp_p
     of_one = published.read(tmp_path / "0", leading=True, datasets={one[0].key.dataset})
     assert sorted(cell.key.digest for cell in of_one) == sorted(cell.key.digest for cell in wanted[: len(one)])
 
+    of_erm = published.read(tmp_path / "0", leading=True, reference=True)
+    assert {cell.key.digest for cell in of_erm} == {c.key.digest for c in wanted if c.key.pipeline == "erm"}
+
     def shown(cells: list[Cell]) -> list[tuple[str, list[str]]]:
         parts = [d for part in collect(cells).leading() for d in part.datasets if d.group != "variant"]
         return [(d.name, [cell.key.digest for entry in d.entries for cell in entry.cells.values()]) for d in parts]

@@ -65,7 +65,7 @@ def bare(r: int) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score is compared with no published results, which takes longer than all else."""
-    monkeypatch.setattr("leaderboard.scoring.standing.published_results", lambda leading: None)
+    monkeypatch.setattr("leaderboard.scoring.standing.published_results", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="module")
