@@ -206,12 +206,12 @@ class Table(NamedTuple):
 
 
 def _training(sampling: str) -> Table:
-    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=5)
+    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=10)
     lines = [
         Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
-        Line("ours, nothing shared", partial(one_by_one, sampling, 5), 5),
-        Line("ours", ours, 5),
-        Line("ours, 2 workers", partial(ours, workers=2), 5),
+        Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
+        Line("ours", ours, 10),
+        Line("ours, 2 workers", partial(ours, workers=2), 10),
     ]
     return Table(lines, cpu=False, faster=True)
 
