@@ -65,9 +65,7 @@ def gather(folder: Path) -> Results:
     return collect(cells, source, unreadable, records)
 
 
-def read(
-    folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False
-) -> list[Cell]:
+def read(folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False) -> list[Cell]:
     """Return the cells in ``folder``, or some of them: see ``contents``.
 
     Raises UserError, naming the first cell or file that cannot be read.
@@ -78,9 +76,7 @@ def read(
     return cells
 
 
-def contents(
-    folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False
-) -> Contents:
+def contents(folder: Path, leading: bool = False, datasets: Collection[str] = (), reference: bool = False) -> Contents:
     """Return what can be read in ``folder``. Raises UserError if it holds no results.
 
     ``leading`` restricts it to the cells that ``Results.leading`` keeps, without variants, ``datasets`` to those of

@@ -22,7 +22,7 @@ TRAINED_ON: Mapping[Sampling, str] = {
 
 
 def published_results(leading: bool = False, reference: bool = False) -> Results | None:
-    """Return the results shipped with the suite, or some of them (see ``published.contents``); None if there are none."""
+    """Return the results shipped with the suite, or some of them, as ``contents`` does; None if there are none."""
     cells = published.shipped(leading, reference=reference)
     return collect(cells, str(published.PUBLISHED)) if cells else None
 

@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import sandbox
 from benchmark.run.check import synthetic
-from benchmark.run.isolation import SENTENCE, Isolation, isolated, method_file
+from benchmark.run.isolation import CODE, SENTENCE, Isolation, copy_code, isolated, method_file
 from benchmark.run.runner import retrain
 from benchmark.train import sample_for
 from benchmark.types import Inputs
@@ -278,6 +278,17 @@ def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monk
         write_method("mine", sharing(reads, "import library"), "")
         with pytest.raises(UserError, match="No such file or directory"):
             predicted("mine")
+
+
+def test_of_a_large_folder_only_what_can_be_imported_is_copied(tmp_path):
+    there = tmp_path / "projects"
+    imported = {"module.py", "package/part.py", "wheel.libs/shared.so"}
+    for name in (*imported, ".venv/lib/module.py", "my-project/module.py", "package/data.csv"):
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).touch()
+    copy_code(there, tmp_path / "copy", CODE)
+    files = (path.relative_to(tmp_path / "copy") for path in (tmp_path / "copy").rglob("*") if path.is_file())
+    assert {file.as_posix() for file in files} == imported
 
 
 PRIOR = np.array([0.25])
