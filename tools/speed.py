@@ -205,8 +205,12 @@ class Table(NamedTuple):
     waits: bool = False
 
 
+OURS = partial(retrained, *PAPERS, seeds=10)
+NETWORK = {name: partial(retrained, "erm", seeds=2, dataset=f"bace@backbone={name}") for name in ("gin", "chemprop")}
+
+
 def _training(sampling: str) -> Table:
-    ours = partial(retrained, *PAPERS, sampling=sampling, seeds=10)
+    ours = partial(OURS, sampling=sampling)
     lines = [
         Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
         Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
@@ -217,8 +221,8 @@ def _training(sampling: str) -> Table:
 
 
 def _learner(name: str, library: str) -> Table:
-    ours = partial(retrained, "erm", seeds=2, dataset=f"bace@backbone={name}")
-    return Table([Line(f"{name} by {library}", partial(by_others, name)), Line("ours", ours, 2)], 3, faster=True)
+    lines = [Line(f"{name} by {library}", partial(by_others, name)), Line("ours", NETWORK[name], 2)]
+    return Table(lines, 3, faster=True)
 
 
 FEATURES_KNOWN = Line("run of 28 cells on four sets, features known", partial(command, *RUN, after=[PLAN]))
@@ -235,10 +239,22 @@ TABLES = {
         3,
         waits=True,
     ),
-    "again": Table(
+    "longer": Table(
         [
             Line("the run of 28 cells, when all are recorded", partial(command, *RUN, after=[RUN])),
             Line("their pages", partial(command, "build", "--out", "site", after=[RUN])),
+            Line("these cells on two Dask workers", on_dask),
+            *(
+                Line(
+                    f"a train seed of the paper's methods under {s}, 2 workers",
+                    partial(OURS, sampling=s, workers=2),
+                    10,
+                )
+                for s in ("paper", "halves")
+            ),
+            *(Line(f"a network of {name} on half of BACE", NETWORK[name], 2) for name in NETWORK),
+            Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300),
+            Line("a board of 100 methods on 60 datasets", partial(built, 100, 60)),
         ],
         waits=True,
     ),
@@ -291,11 +307,9 @@ TABLES = {
         [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
     ),
     "workers": Table(
-        [Line(f"the paper's methods, {n} workers", partial(retrained, *PAPERS, seeds=10, workers=n)) for n in (1, 2)],
+        [Line(f"the paper's methods, {n} workers", partial(OURS, workers=n)) for n in (1, 2)],
         cpu=False,
     ),
-    "recording": Table([Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300)], 3),
-    "pages": Table([Line("a board of 100 methods on 60 datasets", partial(built, 100, 60))]),
 }
 
 

@@ -1,35 +1,40 @@
 """The clock of what people wait for."""
 
+import json
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from benchmark.files import CHECKOUT
 from tools import speed
-from tools.speed import Line, Table, use
+from tools.speed import Line, Table
 
-SPIN = "import time\nwhile time.process_time() < 0.5: pass"
+BODIES = """
+import json, subprocess, sys, time
+from tools.speed import use
 
+def spin():
+    subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.5: pass"], check=True)
 
-def spin() -> None:
-    subprocess.run([sys.executable, "-c", SPIN], check=True)
+def busy():
+    yield
+    spin()
+
+def idle():
+    spin()
+    yield
+    time.sleep(0.2)
+
+print(json.dumps([use(busy()), use(idle())]))
+"""
 
 
 def test_only_what_follows_the_yield_is_timed_with_its_processes() -> None:
-    def busy() -> Iterator[None]:
-        yield
-        spin()
-
-    def idle() -> Iterator[None]:
-        spin()
-        yield
-        time.sleep(0.2)
-
-    taken, waited = use(busy()), use(idle())
+    done = subprocess.run([sys.executable, "-c", BODIES], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    taken, waited = (speed.Used(*of) for of in json.loads(done.stdout))
     assert 0.5 < taken.cpu < taken.wall + 0.5
     assert waited.cpu < 0.2 < waited.wall
     assert taken.peak > 1
