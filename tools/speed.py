@@ -3,9 +3,9 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes an hour, in which the machine should do nothing else; ``--table`` chooses tables. Each line is measured in a
+It takes an hour and a half, in which the machine should do nothing else; ``--table`` chooses tables. Each line is measured in a
 process and an empty home of its own, after what it does before its ``yield``; lines of a table take turns, and the
-median counts. Without ``--before``, the table of waits has times of this checkout alone.
+median counts. Without ``--before``, waits have the times of this checkout alone.
 """
 
 import argparse
@@ -192,9 +192,9 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Lines with their times as multiples of the first, or its as multiples of theirs (``faster``).
+    """Lines, with their times as multiples of the first line's, or, with ``faster``, its time as multiples of theirs.
 
-    ``cpu`` is whether a line does all of its work in processes of its own; the ``waits`` of people are timed in both
+    Without ``cpu``, CPU seconds are left out: those of Dask's workers are not counted. ``waits`` are timed in both
     checkouts.
     """
 
