@@ -124,7 +124,7 @@ class _Trial:
         higher = np.argsort(values[0, :, -1])[len(values[0]) // 2 :]  # a rank or centred value differs most among these
         if apart(values[0], self.predict(SEEDS[0], on=self.moved())[0]) <= SAME:
             yield "predictions do not depend on the training data: fit on sample.x and sample.y"
-        elif apart(values[0][higher], models[0].predict(self.problem.evals["id"].inputs[higher])) > FAR:
+        elif apart(values[0][higher], np.asarray(models[0].predict(self.problem.evals["id"].inputs[higher]))) > FAR:
             yield "predictions depend on which rows are predicted together: predict each by itself, in the order given"
         if "halves" in first:
             theirs = self.predict(SEEDS[0], on=self.outside(), sampling="halves")

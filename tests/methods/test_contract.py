@@ -158,6 +158,10 @@ def predicts_logits(sample: Sample, learner: Learner) -> Model:
     return Shaped(keeps_the_contract(sample, learner), np.log)
 
 
+def predicts_lists(sample: Sample, learner: Learner) -> Model:
+    return Shaped(keeps_the_contract(sample, learner), lambda values: values.tolist())
+
+
 def fails(sample: Sample, learner: Learner) -> Model:
     raise RuntimeError("out of memory")
 
@@ -239,6 +243,7 @@ def test_logits_are_rejected_as_probabilities():
     assert error.startswith("ValueError: class probabilities must be at least 0 and sum to 1; for train seed ")
 
 
+@pytest.mark.parametrize("fit", [keeps_the_contract, predicts_lists])
 @pytest.mark.parametrize(("kind", "task"), [(Remedy, "classification"), (Learner, "regression")])
-def test_a_method_that_keeps_the_contract_has_no_errors(kind, task):
-    assert check_method(registered(keeps_the_contract, kind), task) == []
+def test_a_method_that_keeps_the_contract_has_no_errors(kind, task, fit):
+    assert check_method(registered(fit, kind), task) == []
