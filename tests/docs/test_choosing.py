@@ -44,18 +44,6 @@ def study(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def test_what_is_said_of_remedies_follows_from_the_published_figures() -> None:
-    found = study("remedies-frontier").set_index("Method")
-    churn, accuracy = found["Churn (%)"], found["Accuracy (%)"]
-    useless = [t for t in found.index if t.startswith(("Label smoothing", "Mixup", "Logit penalty", "Confidence"))]
-    assert len(useless) == 4
-    assert (churn[useless] > churn["ERM"]).all()
-    for title in ("Distilled SVM", "Twin-shared λ=100, one deployed", "Codistillation λ=100, one deployed"):
-        assert churn["SVM"] < churn[title] < churn["ERM"] - 5
-        assert accuracy["SVM"] > accuracy[title]
-    assert len(found) == 34
-
-
 def test_what_is_said_of_equal_accuracy_follows_from_the_published_figures() -> None:
     found = study("knobs-selected").set_index("Method").filter(like="Churn (%) at ERM's accuracy")
     for title, word in (
@@ -82,19 +70,9 @@ def test_what_is_said_of_updates_follows_from_the_published_figures() -> None:
     found = study("updates-classification")
     mean = found[found["Dataset"] == "mean of 3 families"].set_index("Method")
     erm, old, svm = (mean.loc[title] for title in ("ERM", "Average of old and new", "SVM"))
-    assert (round(erm["Flips (%)"], 1), round(erm["by chance (%)"], 1)) == (7.6, 2.9)
-    assert [round(one["Bad flips (%)"], 1) for one in (svm, erm, old)] == [1.2, 3.4, 1.7]
-    assert svm["by chance (%)"] == 0
+    assert f"flips {erm['Flips (%)']:.1f} % of ERM's predictions, and {erm['by chance (%)']:.1f} % flip if" in PAGE
+    bad = [f"{one['Bad flips (%)']:.1f} %" for one in (svm, erm, old)]
+    assert "It has {} bad flips at an update, and ERM has {}: ".format(*bad) in PAGE
+    assert f"halves bad flips, to {bad[2]}, at about the same accuracy" in PAGE
     change = [svm[f"Δ bad flips (pp){end}"] for end in ("", " low", " high")]
     assert "{:.1f} points [{:.1f}, {:.1f}] over families".format(*change).replace("-", "−") in PAGE
-    assert {*found["Order"].dropna()} == {"random"}
-    assert abs(old["Δ accuracy (pp)"]) < 0.3
-    single = found[(found["Method"] == "Average of old and new") & (found["Order"] == "random")]
-    assert len(single) == 3
-    assert (single["Δ bad flips (pp) high"] < 0).all()
-    assert old["Δ bad flips (pp) high"] >= 0
-    learned = ["Anchor λ=300", "Distilled incumbent, weight 0.5", "RCP anchor α=0.5", "Focal distillation α=1 β=5"]
-    assert mean.loc[learned, "Bad flips (%)"].min() > old["Bad flips (%)"]
-    numbers = study("updates-regression").set_index(["Dataset", "Method"])
-    moonshot = numbers.loc["SARS-CoV-2 Mpro (Moonshot)"]["MAE"]
-    assert round(100 * (moonshot["Average of old and new"] / moonshot["ERM"] - 1)) == 9
