@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.store.cell import Cell
 from benchmark.studies import make_study
 from benchmark.studies.bayes_lambda import BayesLambda
 from benchmark.studies.bo_loop import BOLoop
@@ -12,11 +12,11 @@ from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
 from benchmark.study.text import mean
-from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
 from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.studies import Reader
+from tests.leaderboard.conftest import cell
 
 
 def test_more_networks_are_said_with_the_lambda_that_the_rule_admits_and_with_bagging(told) -> None:
@@ -153,13 +153,8 @@ def grid() -> list[Cell]:
         ("Twin-bootstrap λ=300", "twin", {"lam": 300.0, "members": 2}, 0.2),
     ):
         p = 1 / (1 + np.exp(-2 * (latent + y - 0.5 + noise * rng.normal(size=(8, 150)))))
-        seeds = tuple(range(1, 9))
-        ids = np.array([f"m{i:03d}" for i in range(150)])
-        predictions = Predictions(seeds, ids, y, np.stack([1 - p, p], axis=-1), "classification")
-        about = DatasetFacts(title="DILI", group="headline")
-        facts = Facts(command="run", dataset=about, rows={"train": 304, "id": 150})
-        key = CellKey("dili", name, params, 99, seeds, "p", "c")
-        cells.append(Cell(key, title, {"id": predictions}, 1.0, facts))
+        about = {"dataset": "dili", "about": {"title": "DILI"}, "title": title, "params": params}
+        cells.append(cell(name, np.stack([1 - p, p], axis=-1), y=y, **about))
     return cells
 
 
