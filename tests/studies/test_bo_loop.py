@@ -8,7 +8,7 @@ import pytest
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.studies.bo_loop import campaigns, overlaps, trajectory
+from benchmark.studies.bo_loop import campaigns, trajectory
 from benchmark.types import Examples, Problem, Recipe
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
@@ -41,12 +41,6 @@ def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Probl
     rest = np.setdiff1d(np.arange(90), INITIAL)
     best = retrained(known, forest, [1_000_001]).predict(problem.train.inputs[rest])[0, :, 0].argmax()
     assert trajectory(problem, forest, 1, INITIAL, 1) == [rest[best]]
-
-
-def test_overlaps_are_jaccards() -> None:
-    found = overlaps(np.array([[1, 2, 3, 4], [4, 3, 9, 8], [1, 2, 4, 3], [10, 11, 12, 13]]))
-    by_hand = [[0, 2 / 6, 1, 0], [2 / 6, 0, 2 / 6, 0], [1, 2 / 6, 0, 0], [0, 0, 0, 0]]
-    assert found == pytest.approx(np.array(by_hand))
 
 
 def test_another_backbone_has_no_recipe_for_campaigns() -> None:

@@ -1,12 +1,9 @@
 """What churn would be without label noise: which train seeds make a halving."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from benchmark.errors import UserError
 from benchmark.registry import build
-from benchmark.studies import label_floor
 from benchmark.studies.label_floor import LabelFloor
 
 
@@ -19,9 +16,3 @@ def test_a_half_without_the_other_is_refused_before_training(told, seeds: str, a
 def test_no_method_at_all_is_refused() -> None:
     with pytest.raises(UserError, match=r"^label-floor: methods is empty: give a value, or leave it out for erm svm$"):
         build(LabelFloor, "classification", {"methods": " "}, "setting")
-
-
-def test_a_problem_of_three_classes_is_refused_before_training(monkeypatch) -> None:
-    monkeypatch.setattr(label_floor, "load_problem", lambda name, split: SimpleNamespace(name=name, n_outputs=3))
-    with pytest.raises(UserError, match="d: this study needs two classes, found 3"):
-        label_floor.without_noise(None, None, None, "d", 99, [1, 2])

@@ -9,20 +9,6 @@ from benchmark.study.selection import largest, loss, select
 
 from .conftest import Told, cell
 
-CURVES: dict[str, tuple[dict[float, float], float | None]] = {
-    "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),
-    "no cost at all": ({1: 0.19, 3: 0.18, 10: 0.17, 30: 0.16, 100: 0.15, 300: 0.14}, 300),
-    "worse in between, and the largest counts": ({1: 0.20, 3: 0.30, 10: 0.40, 30: 0.30, 100: 0.21, 300: 0.23}, 100),
-    "none admissible": ({1: 0.23, 3: 0.24, 10: 0.3, 30: 0.4, 100: 0.5, 300: 0.5}, None),
-    "just at the tolerance": ({1: 0.20, 3: 0.22, 10: 0.221}, 3),
-}
-
-
-@pytest.mark.parametrize("curve", CURVES)
-def test_the_rule_selects_the_largest_lambda_within_the_tolerance_of_erm(curve: str) -> None:
-    losses, expected = CURVES[curve]
-    assert select(losses, erm=0.20, tolerance=0.02) == expected
-
 
 def test_a_loss_at_the_tolerance_is_admitted_however_it_is_rounded() -> None:
     for right in range(1, 500):  # accuracies of 500 examples: ERM has ten more right, which is 0.02

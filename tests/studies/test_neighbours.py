@@ -11,15 +11,6 @@ from benchmark.study.context import arrange
 from .conftest import retrained
 
 
-def test_flips_of_a_group_are_counted_in_it_alone() -> None:
-    rng = np.random.default_rng(0)
-    p = rng.random((4, 30))
-    values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
-    classes, rows = values.argmax(-1), np.flatnonzero(some)
-    by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
-    assert neighbours.churn_of(retrained(values).predictions["id"], some).values == pytest.approx(np.array(by_hand))
-
-
 class Made:
     """A context with one cell, in whose order the facts must be taken, and facts that are given."""
 
