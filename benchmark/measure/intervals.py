@@ -183,9 +183,7 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
     return _student(value, runs, level)
 
 
-def paired(
-    ours: tuple[float, Sequence[np.ndarray]], theirs: tuple[float, Sequence[np.ndarray]], level: float = 0.95
-) -> Estimate:
+def paired(ours: tuple[float, Sequence[np.ndarray]], theirs: tuple[float, Sequence[np.ndarray]]) -> Estimate:
     """Return the jackknife of the difference of two means over the same runs, from the ``influence`` of runs on each.
 
     A run's influence on a difference is the difference of its influences, so methods are gone through once, not pairs.
@@ -194,10 +192,10 @@ def paired(
     rounding = EQUAL * max(abs(ours[0]), abs(theirs[0]))
     if max(float(np.abs(part).max()) for part in runs) <= rounding:
         runs = [np.zeros(len(part)) for part in runs]
-    return _student(0.0 if abs(value) <= rounding else value, runs, level)
+    return _student(0.0 if abs(value) <= rounding else value, runs)
 
 
-def over_examples(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
+def over_examples(splits: Sequence[np.ndarray]) -> Estimate:
     """Return the jackknife over test examples, for the runs at hand: ``splits`` hold contributions (T,).
 
     The estimate is their mean, so leaving one example out gives Student's interval. Examples are taken as independent;
@@ -209,7 +207,7 @@ def over_examples(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate
     >>> over_examples([flips])
     Estimate(value=0.2, low=nan, high=nan, p=nan)
     """
-    estimate = jackknife(splits, level)
+    estimate = jackknife(splits)
     return estimate if differing(splits) >= FEWEST_DIFFERING else estimate.bare()
 
 
@@ -316,7 +314,7 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Estimate:
+def _student(value: float, influences: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
     """Return Student's interval and p-value for the sum of the variances of ``influences``; none if the sum is 0.
 
     Equal values of a few runs do not prove that all others are equal: of 20 examples that flip in 1 % of the pairs,

@@ -4,15 +4,16 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from benchmark.measure.basics import positive_fraction
-from benchmark.measure.catalogue import ACCURACY, CHURN, find
+from benchmark.measure.catalogue import CHURN, find
 from benchmark.measure.estimate import estimate as of_measure
 from benchmark.measure.intervals import Estimate, jackknife, leave_one_out
 from benchmark.registry import make_method
+from benchmark.study.text import measure_of
 from benchmark.types import TASKS, Predictions
 from leaderboard.paper.read import Published
 from leaderboard.read.results import Dataset, Entry, Results, with_studies
@@ -21,7 +22,6 @@ from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
 from leaderboard.tables.studies import estimate
 
-K = TypeVar("K")
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "erm": ("erm", {}),
     "swa": ("swa", {"start": 0.5}),
@@ -49,13 +49,6 @@ COUNTS: Mapping[str, Callable[[Dataset, Predictions], float]] = {
     "positive_fraction": lambda dataset, p: positive_fraction(p),
 }
 """Facts of a split, which must be equal to the published ones."""
-OF_TUNED = {
-    "delta_id_accuracy": (ACCURACY, "id"),
-    "delta_ood_accuracy": (ACCURACY, "ood"),
-    "delta_id_churn": (CHURN, "id"),
-    "delta_ood_churn": (CHURN, "ood"),
-}
-"""Our measure and test set by the published metric of ``TUNED``."""
 TRIAGE = {
     "top10_recall_churn": "recall of churn, seen",
     "top10_recall_entropy": "recall of entropy, seen",
@@ -98,7 +91,7 @@ def mapping(results: Results, rows: Sequence[Published]) -> Callable[[Published]
     return ours
 
 
-def _item(numbers: Mapping[K, Ours], key: K) -> Ours:
+def _item(numbers: Mapping[Any, Ours], key: object) -> Ours:
     if key not in numbers:
         raise Missing(f"we compute no number called {key}")
     return numbers[key]
@@ -141,14 +134,15 @@ def _tuned(results: Results, row: Published) -> Ours:
     best, lam = tuned(record.content)
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
-    if row.metric not in OF_TUNED:
+    asked = re.fullmatch("delta_(id|ood)_(accuracy|churn)", row.metric)
+    if asked is None:
         raise Missing(f"we compute no measure called {row.metric}")
     dataset, other = _find(results, row.dataset, TUNED[row.method], split)
     twins = [e.cells[split] for e in dataset.entries if e.method == "twin" and split in e.cells]
     cell = next((c for c in twins if c.key.params == {"lam": lam, "members": 2}), None)
     if cell is None:
         raise Missing(f"the twin at λ = {lam:g} has not been run on {where}")
-    measure, evalset = OF_TUNED[row.metric]
+    evalset, measure = asked[1], measure_of(asked[2], "classification")
     if evalset not in cell.predictions:
         raise Missing(f"{row.dataset} has no {evalset.upper()} test")
     pairs = matched([(cell, other.cells[split])], evalset)
