@@ -537,7 +537,6 @@ def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(
         ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
         ({"title": "Plain {}"}, {}, "its title names '', which"),
         ({"title": "Pl\u200bain"}, {}, r"'Pl\\u200bain' has the invisible character U\+200B; remove it"),
-        ({"title": "Plain\u3164"}, {}, r"'Plain\\u3164' has the invisible character U\+3164"),
         ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
         ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),
         ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),
@@ -545,7 +544,6 @@ def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(
         ({}, {"swept": "dept"}, "its swept names 'dept', which"),
         ({"tasks": ("classify",)}, {}, r"tasks = \('classify',\): expected a list of classification and regression"),
         ({"tasks": "regression"}, {}, "tasks = regression: expected a list of"),
-        ({"tasks": ()}, {}, r"tasks = \(\): expected a list of"),
         ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),
     ],
 )
