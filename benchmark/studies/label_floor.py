@@ -20,15 +20,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.settings import refuse_lone_halves
-from benchmark.study.context import (
-    CanonicalSeed,
-    Context,
-    Trainer,
-    classifications,
-    of_two_classes,
-    retrainings,
-    study,
-)
+from benchmark.study.context import CanonicalSeed, Context, Trainer, classifications, of_two_classes, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
 from benchmark.study.text import percent
 from benchmark.train import generator

@@ -126,14 +126,8 @@ class NScalingDisjoint:
         )
         law_sheet = Sheet("law", "Extrapolated churn", caption, header, fits)
         x, y = Axis("Rows of each sample", log=True), Axis("Churn (%)", 100, log=True)
-        chart = Chart(
-            "sizes",
-            "Rows and churn",
-            f"{where} Large points: extrapolated; lines join points and are not the fit. {assumed}",
-            x,
-            y,
-            series,
-        )
+        caption = f"{where} Large points: extrapolated; lines join points and are not the fit. {assumed}"
+        chart = Chart("sizes", "Rows and churn", caption, x, y, series)
         return Report(answer, [sheet, law_sheet], [chart])
 
     def _shared_out(self, context: Context, name: str, method: Pipeline) -> list[np.ndarray]:

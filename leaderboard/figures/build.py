@@ -51,16 +51,9 @@ def _matplotlib() -> str:
 
 
 def _name(drawing: Drawing) -> str:
-    return named(
-        "figure",
-        [
-            _matplotlib(),
-            f"{drawing.draw.__module__}.{drawing.draw.__qualname__}",
-            program("benchmark", "leaderboard"),
-            hash((drawing.given, drawing.terms)),
-        ],
-        ".json",
-    )
+    function = f"{drawing.draw.__module__}.{drawing.draw.__qualname__}"
+    given = hash((drawing.given, drawing.terms))
+    return named("figure", [_matplotlib(), function, program("benchmark", "leaderboard"), given], ".json")
 
 
 SHOWN = ("churn", "delta_churn")
