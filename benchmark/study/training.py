@@ -49,13 +49,8 @@ class TrainingContext(Context):
 
     def stored(self, grid: Grid) -> Iterator[Cell]:
         planned = driver.plan_grid(grid, {}, self.device)
-        outcome = driver.fill(
-            planned,
-            force=False,
-            jobs=self.jobs,
-            report=self.note,
-            study="" if getattr(self.study, "for_boards", False) else self.study.name,
-        )
+        study = "" if getattr(self.study, "for_boards", False) else self.study.name
+        outcome = driver.fill(planned, force=False, jobs=self.jobs, report=self.note, study=study)
         if outcome.trouble:
             raise UserError(outcome.trouble)
         if outcome.failed:

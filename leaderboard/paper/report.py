@@ -49,12 +49,8 @@ def text(comparisons: Sequence[Comparison]) -> str:
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
     """Return the counts of each table and metric, the disagreements with reasons, and what was not compared and why."""
-    parts = [
-        _headline(comparisons),
-        RULE,
-        "\n".join(f"- {text}" for text in MATCHES),
-        to_markdown(_counts(comparisons)),
-    ]
+    ambiguous = "\n".join(f"- {text}" for text in MATCHES)
+    parts = [_headline(comparisons), RULE, ambiguous, to_markdown(_counts(comparisons))]
     if apart := [c for c in comparisons if c.verdict == "disagrees"]:
         why = [reason(c.published) for c in apart]
         rows = [(*_row(c), WIDER[c.wider], r.name if r else UNEXPLAINED) for c, r in zip(apart, why, strict=True)]
