@@ -1,4 +1,4 @@
-"""The order of methods as the results that come with the suite have it."""
+"""Pages, and the order of methods as the results that come with the suite have it."""
 
 import pandas as pd
 
@@ -11,6 +11,16 @@ from .test_figures import Interval, intervals
 
 FROZEN = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 """The tables of version 0.1.0, whose studies the pages cite."""
+
+
+def text(page: str) -> str:
+    """Return a file of the checkout."""
+    return (CHECKOUT / page).read_text(encoding="utf-8")
+
+
+def prose(page: str) -> str:
+    """Return a page in one line."""
+    return " ".join(text(page).split())
 
 
 def cells(line: str) -> list[str]:

@@ -5,13 +5,11 @@ import re
 import pandas as pd
 import pytest
 
-from benchmark.files import CHECKOUT
-
-from .places import FROZEN, cells, places, told
+from .places import FROZEN, cells, places, prose, text, told
 from .test_figures import intervals, turned
 
-PAGE = " ".join((CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
-NOW = (CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8").partition("## When rows are added")[0]
+PAGE = prose("docs/choosing.md")
+NOW = text("docs/choosing.md").partition("## When rows are added")[0]
 """What is said of the results that come with the suite; the rest is said of studies of version 0.1.0."""
 
 
@@ -59,10 +57,10 @@ def test_what_is_said_of_equal_accuracy_follows_from_the_published_figures() -> 
 
 
 def test_what_is_said_of_noise_is_in_the_results() -> None:
-    text = (CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")
-    (erm, low, high), (svm, *ends) = re.findall(r"label noise churn would be (\d+) % \[(\d+), (\d+)\] lower", text)
+    results = text("RESULTS.md")
+    (erm, low, high), (svm, *ends) = re.findall(r"label noise churn would be (\d+) % \[(\d+), (\d+)\] lower", results)
     assert f"ERM would be {erm} % [{low}, {high}] lower, and that of the SVM {svm} % [{ends[0]}, {ends[1]}]." in PAGE
-    (share,) = re.findall(r"SVM, mean over 5 families: .*? which give (\S+ \[.*?\]) times", text)
+    (share,) = re.findall(r"SVM, mean over 5 families: .*? which give (\S+ \[.*?\]) times", results)
     assert f"give only {share} times the SVM's real churn" in PAGE
 
 

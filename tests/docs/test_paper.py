@@ -5,13 +5,11 @@ import re
 import pandas as pd
 import pytest
 
-from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import CHURN
 
-from .places import FROZEN
+from .places import FROZEN, cells, prose, text
 
-PAGE = (CHECKOUT / "docs" / "paper.md").read_text(encoding="utf-8")
-RESULTS = (CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")
+PAGE, RESULTS = text("docs/paper.md"), text("RESULTS.md")
 DATASETS = ["DILI", "CYP2D6-Sub", "Pgp", "BACE (dev)", "BBB-Martins", "BBBP", "MOF-thermal", "AMES"]
 SAMPLINGS = ("", "halves/")
 
@@ -23,7 +21,7 @@ def table(name: str, index: str = "Dataset") -> pd.DataFrame:
 def row(start: str) -> list[str]:
     """Return the cells of the row of the page whose claim starts so."""
     (found,) = (line for line in PAGE.splitlines() if line.startswith(f"| {start}"))
-    return [cell.strip() for cell in found.strip("|").split("|")]
+    return cells(found)
 
 
 def numbers(text: str) -> list[float]:
@@ -37,9 +35,8 @@ def twin(columns: pd.Index) -> str:
 
 def test_the_shares_of_values_that_agree_are_those_of_the_comparison() -> None:
     agree, decided, share = re.search(r"^(\d+) of (\d+) decided values agree \((\d+) %\)", RESULTS, re.M).groups()
-    assert f"of {decided} published values that our intervals can decide, {agree} agree ({share} %)" in " ".join(
-        PAGE.split()
-    )
+    said = f"of {decided} published values that our intervals can decide, {agree} agree ({share} %)"
+    assert said in prose("docs/paper.md")
 
 
 def test_ranges_of_churn_and_of_differences_in_accuracy_are_those_of_the_datasets() -> None:
@@ -138,7 +135,7 @@ def test_two_methods_differ_as_the_page_says() -> None:
     pairs = pairwise.pairs_in(
         datasets, "Twin-bootstrap λ=300", "Bagging K=5", pairwise.measures_of("classification", [])
     )
-    text = " ".join(map(pairwise.answer, pairs))
-    value = re.search(r"Δ churn \(pp\) (\S+ \[.*?\])", text)[1]
-    assert value in " ".join(PAGE.split()).replace(" pp [", " [")
+    answers = " ".join(map(pairwise.answer, pairs))
+    value = re.search(r"Δ churn \(pp\) (\S+ \[.*?\])", answers)[1]
+    assert value in prose("docs/paper.md").replace(" pp [", " [")
     assert next(pair for pair in pairs if pair.measure is CHURN).elsewhere.p > 0.05

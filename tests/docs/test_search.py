@@ -5,13 +5,14 @@ import pytest
 from scipy import stats
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import MAE, MATCHED_ACCURACY, ORDER
 from benchmark.measure.measure import Measure
 from benchmark.types import Task
 from leaderboard.read import published
 
-PAGE = " ".join((CHECKOUT / "docs" / "studies.md").read_text(encoding="utf-8").split())
+from .places import prose
+
+PAGE = prose("docs/studies.md")
 RICH = " · Morgan counts + atom pairs + RDKit descriptors"
 CANDIDATE, BEST = f"Kernel ridge{RICH} + MiniMol", "Multi-kernel SVM"
 
