@@ -88,7 +88,6 @@ def test_without_a_random_state_two_fits_differ_and_a_generator_repeats_them():
     ("estimator", "message"),
     [
         (MethodClassifier(learner="mlp:hidden=20"), "multiple of 16"),
-        (MethodClassifier("twin:members=1"), "members=1: Input should be greater than or equal to 2"),
         (MethodClassifier("twins"), "unknown method 'twins': did you mean 'twin'"),
         (MethodClassifier(learner="gin"), "gin reads smiles, and X has numbers: use another learner"),
         (MethodClassifier("warm_start"), "under --sampling paper"),

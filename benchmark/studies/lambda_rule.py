@@ -11,9 +11,6 @@ from benchmark.study.report import Chart, Point, Report, Sheet, SheetRow, axes, 
 from benchmark.study.text import over, summary
 from benchmark.types import PAPER, Sampling
 
-Swept = Mapping[float, Sequence[Cell]]
-"""Cells by λ, one per split."""
-
 
 @study("lambda-rule", title="The rule that selects λ")
 class LambdaRule(GridStudy):
@@ -57,6 +54,7 @@ class LambdaRule(GridStudy):
         return Report(answer, [sweep, tolerance], [chart])
 
 
-def _picks(erm: Sequence[Cell], swept: Swept, tolerance: float) -> list[float | None]:
+def _picks(erm: Sequence[Cell], swept: Mapping[float, Sequence[Cell]], tolerance: float) -> list[float | None]:
+    """Return the λ that the rule selects on each split, from cells by λ, one per split."""
     losses = [{lam: selection.loss(cells[i : i + 1]) for lam, cells in swept.items()} for i in range(len(erm))]
     return [selection.select(each, selection.loss(erm[i : i + 1]), tolerance) for i, each in enumerate(losses)]

@@ -326,7 +326,6 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
     [
         (["lambda-rul"], "unknown study 'lambda-rul': did you mean 'lambda-rule'"),
         (["lambda-rule", "--set", "datset=bace"], "unknown setting of lambda-rule: 'datset': did you mean 'dataset'?"),
-        (["lambda-rule", "--dataset", TINY, "--set", "method=tiwn"], "unknown method 'tiwn': did you mean 'twin'"),
         (["bo-loop", "--seeds", "10"], "unknown setting of bo-loop: 'seeds'"),
         (["bo-loop", "--dataset", TINY], "use a regression such as esol"),
         (["bo-loop", "--dataset", "esol", "--set", "budget=0"], "budget=0: Input should be greater than 0"),
