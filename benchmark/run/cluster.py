@@ -21,16 +21,12 @@ PATIENCE = "20s"
 """Timeout for connecting to a scheduler."""
 
 
-class ClusterError(UserError):
-    """The cluster cannot be reached or was lost; finished work is kept."""
-
-
 @contextmanager
 def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
     """Yield a Dask client of the scheduler at an address such as ``tcp://host:8786`` or of the Slurm jobs in ``slurm``.
 
     The TOML file ``slurm`` holds ``jobs``, the number of jobs, and the arguments of ``dask_jobqueue.SLURMCluster``
-    (``cores``, ``memory``, ``queue``, ``walltime``, …). Raises ClusterError or UserError with the remedy.
+    (``cores``, ``memory``, ``queue``, ``walltime``, …). Raises UserError with the remedy.
     """
     try:
         from distributed import Client
@@ -41,7 +37,7 @@ def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
         client = Client(cluster or scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         remedy = "start one with: dask scheduler"
-        raise ClusterError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
+        raise UserError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
     try:
         yield client
     finally:
@@ -71,7 +67,7 @@ def spread(client: Any, work: Callable[..., Any], units: Sequence[tuple[Problem,
     """Yield ``work(problem, unit)`` for each (problem, unit) as it completes; each problem is sent once, compressed.
 
     A unit whose worker dies is retried on another. If that keeps happening, TerminatedWorkerError is raised once all
-    others are done. Raises ClusterError if the scheduler is lost.
+    others are done. Raises UserError if the scheduler is lost.
     """
     from distributed import KilledWorker, as_completed
 
@@ -90,7 +86,7 @@ def spread(client: Any, work: Callable[..., Any], units: Sequence[tuple[Problem,
                 yield future.result()
     except (OSError, TimeoutError, CancelledError) as error:  # distributed's CommClosedError is an OSError
         remedy = "finished work is kept; run the same command again to do the rest"
-        raise ClusterError(f"the Dask scheduler was lost: {error}\n  {remedy}") from error
+        raise UserError(f"the Dask scheduler was lost: {error}\n  {remedy}") from error
     if died:
         raise TerminatedWorkerError
 
