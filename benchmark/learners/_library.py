@@ -26,6 +26,11 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 """Parameters of all estimators of a library that do not depend on the data, by the library's module."""
 SYNONYMS: Mapping[str, Sequence[str]] = {"catboost": ("logging_level", "silent", "verbose_eval")}
 """Other names of these parameters, of which a library takes one alone."""
+BY_LEAVES: Sequence[Mapping[str, Any]] = (
+    *({"leaves": 8, "rate": 0.03, "trees": trees} for trees in (50, 100, 200)),
+    *({"leaves": leaves, "trees": trees} for leaves in (8, 31) for trees in (25, 50, 100, 200)),
+)
+"""The grid of boosted trees that grow leaf by leaf: small trees first, then a lower rate, then fewer of them."""
 
 
 def library_of(kind: type) -> str:

@@ -17,7 +17,7 @@ Cost: grows one tree in each iteration, or one for each class if there are more 
 from typing import Annotated, Any
 
 from benchmark.learners._estimator import TrainingSet, are_bits
-from benchmark.learners._library import LibraryEstimator
+from benchmark.learners._library import BY_LEAVES, LibraryEstimator
 from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
@@ -32,12 +32,7 @@ class GradientBoosting(LibraryEstimator):
 
     later = frozenset({"leaves"})
     swept = "trees"
-    grid = (
-        *({"leaves": 8, "rate": 0.03, "trees": trees} for trees in (50, 100, 200)),
-        *({"leaves": 8, "trees": trees} for trees in (25, 50, 100, 200)),
-        *({"leaves": 31, "trees": trees} for trees in (25, 50, 100, 200)),
-    )
-    """Small trees first, then a lower rate, then fewer of them."""
+    grid = BY_LEAVES
     estimator = "sklearn.ensemble.HistGradientBoosting"
     named = ("max_iter", "learning_rate", "max_leaf_nodes")
 

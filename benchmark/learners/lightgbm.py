@@ -17,7 +17,7 @@ Cost: grows one tree in each iteration, or one for each class if there are more 
 
 from typing import Annotated
 
-from benchmark.learners._library import BOOSTING, LibraryEstimator
+from benchmark.learners._library import BOOSTING, BY_LEAVES, LibraryEstimator
 from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
@@ -31,12 +31,7 @@ class LightGBM(LibraryEstimator):
     """Most leaves of a tree."""
 
     swept, limit = "trees", "num_iteration"
-    grid = (
-        *({"leaves": 8, "rate": 0.03, "trees": trees} for trees in (50, 100, 200)),
-        *({"leaves": 8, "trees": trees} for trees in (25, 50, 100, 200)),
-        *({"leaves": 31, "trees": trees} for trees in (25, 50, 100, 200)),
-    )
-    """Small trees first, then a lower rate, then fewer of them."""
+    grid = BY_LEAVES
     requires, extra = ("lightgbm",), BOOSTING
     estimator = "lightgbm.LGBM"
     named = ("n_estimators", "learning_rate", "num_leaves")

@@ -30,8 +30,7 @@ class XGBoost(LibraryEstimator):
     swept, limit = "trees", "iteration_range"
     grid = (
         *({"depth": 3, "rate": 0.1, "trees": trees} for trees in (50, 100, 200)),
-        *({"depth": 3, "trees": trees} for trees in (25, 50, 100, 200)),
-        *({"depth": 6, "trees": trees} for trees in (25, 50, 100, 200)),
+        *({"depth": depth, "trees": trees} for depth in (3, 6) for trees in (25, 50, 100, 200)),
     )
     """Small trees first, then a lower rate, then fewer of them."""
     requires, extra = ("xgboost",), BOOSTING
