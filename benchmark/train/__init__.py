@@ -19,17 +19,6 @@ REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = [
-    "LAMBDAS",
-    "NETWORKS",
-    "Batch",
-    "Ensemble",
-    "Epoch",
-    "LearnedFrom",
-    "Mean",
-    "Module",
-    "NetworkLearner",
-    "NetworkRemedy",
-]
-__all__ += ["Step", "TargetScaler", "Tensor", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
-__all__ += ["entropy", "generator", "sample_for", "shards", "twins", "was_right"]
+__all__ = ["LAMBDAS", "NETWORKS", "Batch", "Ensemble", "Epoch", "LearnedFrom", "Mean", "Module", "NetworkLearner"]
+__all__ += ["NetworkRemedy", "Step", "TargetScaler", "Tensor", "at_seed", "before_update", "bootstrap", "consistency"]
+__all__ += ["disagreement", "entropy", "generator", "sample_for", "shards", "twins", "was_right"]
