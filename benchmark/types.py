@@ -307,7 +307,9 @@ class Predictions:
         return self._part(ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
 
     def under(self, sampling: Sampling, class_shares: tuple[float, ...]) -> Predictions:
-        """Return the same predictions with another sampling and other shares of the classes."""
+        """Return the same predictions with another sampling and other shares of the classes, if they have others."""
+        if (self.sampling, self.class_shares) == (sampling, class_shares):
+            return self
         return self._part(sampling=sampling, class_shares=class_shares)
 
     def _part(self, **fields: Any) -> Predictions:

@@ -40,15 +40,11 @@ MOST_SPLITS, MOST_SEEDS = 5, 100
 
 def protocol_fingerprint(problems: Iterable[Problem], sampling: Sampling, seeds: Sequence[int]) -> str:
     """Return 16 hex digits of the data of each split and the rows of a single model of each train seed."""
-    return joined_fingerprint(
-        {
-            problem.canonical_seed: (
-                problem.fingerprint,
-                digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)])),
-            )
-            for problem in problems
-        }
-    )
+    splits = {}
+    for problem in problems:
+        rows = np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)])
+        splits[problem.canonical_seed] = problem.fingerprint, digest(rows)
+    return joined_fingerprint(splits)
 
 
 def joined_fingerprint(splits: Mapping[int, tuple[str, str]]) -> str:

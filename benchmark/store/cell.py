@@ -223,12 +223,7 @@ class Cell:
     def __post_init__(self) -> None:
         rows = self.facts.class_rows or revisions.class_rows().get(self.key.problem, ())
         shares = tuple(n / sum(rows) for n in rows)
-        known = {
-            name: p
-            if (p.sampling, p.class_shares) == (self.key.sampling, shares)
-            else p.under(self.key.sampling, shares)
-            for name, p in self.predictions.items()
-        }
+        known = {name: p.under(self.key.sampling, shares) for name, p in self.predictions.items()}
         object.__setattr__(self, "predictions", known)
 
     def only(self, seeds: Iterable[int]) -> Self:
@@ -306,11 +301,8 @@ def decode(
         key, facts, title, seconds = (content[name] for name in ("key", "facts", "title", "fit_seconds"))
     except (KeyError, TypeError) as error:
         raise ValueError(f"expected key, title, fit_seconds and facts: {error!r}") from error
-    key, facts, title = (
-        decode_key(key, expected),
-        _validated("facts", _FACTS, facts),
-        _validated("title", _TITLE, title),
-    )
+    key, facts = decode_key(key, expected), _validated("facts", _FACTS, facts)
+    title = _validated("title", _TITLE, title)
     if not (facts.submission and seconds != seconds):  # the time that a submission took is unknown
         seconds = _validated("fit_seconds", _SECONDS, seconds)
     _check(key, facts, predictions)
