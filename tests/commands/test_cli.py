@@ -14,7 +14,6 @@ import typer
 import yaml
 
 from benchmark.commands import train
-from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
 from benchmark.learners import names
 from benchmark.registry import discover
@@ -150,25 +149,6 @@ def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
     (path / "bace.parquet").touch()
     assert call("submit", "--check", str(path.parent), which=leaderboard_app) == 2
     assert capsys.readouterr().err.replace("\n", "").isprintable()
-
-
-def test_a_missing_data_file_is_listed_with_what_to_do(capsys, monkeypatch):
-    monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
-    load_rows.cache_clear()
-    assert call("run", "--method", "erm", "--dataset", "bace") == 2
-    output = capsys.readouterr().err
-    for part in (
-        "bace.csv",
-        "f3fb9ce90bada3e2bd6148b0df13f8f8145a357bf87df0dd5b391ede974fc737",
-        "https://",
-        "CHURN_DATA_DIR",
-    ):
-        assert part in output
-    assert call("list", "bace") == 0
-    assert re.search(
-        r"not on this machine: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv",
-        capsys.readouterr().out,
-    )
 
 
 def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what_it_costs(

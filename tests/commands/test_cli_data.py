@@ -282,16 +282,6 @@ def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypa
     assert load_spec("messy_v2").target == "potency"
 
 
-def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(folder, capsys):
-    rows = [f"{smiles},{i % 2},Train" for i, smiles in enumerate(GOOD)]
-    rows += [f"{'C' * (i + 20)},{int(i < 40)},{'test' if i < 40 else 'ood'}" for i in range(50)]
-    (folder / "messy.csv").write_text("\n".join(["SMILES,potency,part", *rows]))
-    assert make(folder, "--split", "given:part") == 0
-    output = capsys.readouterr().out
-    assert "test set ood has 10 rows: too few to measure churn, which needs about 30" in output
-    assert "test set id has only potency = 1 in its 40 rows: its accuracy is meaningless; " in output
-
-
 # From table to result
 
 
