@@ -52,17 +52,6 @@ def test_which_columns_are_bits_is_decided_on_the_training_rows_alone():
     np.testing.assert_allclose(kernel(moved, train), np.mean(by_hand(moved, train, train), axis=0))
 
 
-@pytest.mark.parametrize("part", [BITS, NUMBERS, slice(None)])
-def test_the_kernel_is_symmetric_positive_semi_definite_and_one_on_the_diagonal(part):
-    x = rows(60)[:, part]
-    x[7] = x[8]  # a repeat, as in a bootstrap
-    near = MeanKernel.of(x)(x, x)
-    np.testing.assert_allclose(near, near.T, rtol=1e-12)
-    np.testing.assert_allclose(np.diag(near), 1)
-    assert np.linalg.eigvalsh(near).min() > -1e-10
-    assert 0 <= near.min() <= near.max() <= 1 + 1e-12
-
-
 def test_numbers_that_do_not_vary_have_a_kernel_without_a_division_by_zero():
     x = np.full((5, 2), 2.0)
     np.testing.assert_array_equal(MeanKernel.of(x)(x, x), np.ones((5, 5)))

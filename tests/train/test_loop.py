@@ -14,7 +14,7 @@ from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, generator, loop, shards
 from benchmark.train.device import without_denormals
 from benchmark.train.networks import Dropout
-from benchmark.types import TASKS, Examples, Problem, Recipe, Task
+from benchmark.types import TASKS, Problem, Recipe, Task
 from methods.twin_overlap import overlapping
 from tests import plain
 from tests.plain import SEEDS, predicted, sample_of
@@ -33,9 +33,7 @@ def problem_of(task: Task) -> Problem:
 def molecules() -> Problem:
     """A slice of real data, with the paper's widths but two epochs."""
     problem = load_problem("b3db_measured")
-    train = problem.train
-    few = Examples(train.x[:100], train.y[:100], train.ids[:100], train.smiles[:100])
-    return replace(problem, train=few, recipe=Recipe(epochs=2))
+    return replace(problem, train=problem.train.take(slice(100)), recipe=Recipe(epochs=2))
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -84,16 +84,6 @@ def test_a_retraining_is_the_same_to_the_bit_alone_and_with_others_in_any_order(
     assert len({run.tobytes() for run in many}) == 3
 
 
-def test_only_what_is_missing_is_trained(trained):
-    sample = sample_of(problem_of())
-    with sharing():
-        MLP().fit(sample.of(sample.rows, 1))
-        networks = MLP().train(sample, sample.rows[None].repeat(3, axis=0))
-    assert trained == [1, 1, 1]
-    each = networks.each(sample.inputs)
-    assert len({values.tobytes() for values in each}) == 3
-
-
 def test_a_method_is_charged_for_the_networks_that_were_there(steady_clock):
     problem = problem_of()
     sample, charged = sample_of(problem), {}
