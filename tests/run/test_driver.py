@@ -35,12 +35,6 @@ def test_a_method_that_needs_another_sample_is_no_entry_where_it_is_hidden(metho
         plan_grid(Grid(["erm", method], [DATASET], [99], [1, 2], sampling), {})
 
 
-def test_samplings_are_cells_of_their_own_and_keys_say_so():
-    cells = [plan_grid(Grid(["erm"], [DATASET], [99], [1, 2], s), {})[0] for s in ("paper", "nested", "halves")]
-    assert len({cell.key.digest for cell in cells}) == 3
-    assert [cell.key.code for cell in cells] == [f"erm@1 mlp@1 trainer@1 {s}@1" for s in ("paper", "nested", "halves")]
-
-
 def test_lambda_is_the_one_selected_under_the_sampling_and_where_none_was_a_warning_says_so():
     (halves,) = plan_grid(Grid(["twin"], [DATASET], [99], [1, 2], "halves"), {})
     assert halves.key.params["lam"] == 100
