@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
@@ -53,13 +52,6 @@ def test_weights_are_repeats_of_rows():
     once = Labels(3.0).fit(near, y, weight.astype(float)).decision_function(near)
     often = Labels(3.0).fit(near[np.ix_(rows, rows)], y[rows]).decision_function(near[:, rows])
     np.testing.assert_allclose(once, often)
-
-
-def test_a_fold_of_scikit_learns_calibration_takes_its_rows_and_columns():
-    rng = np.random.default_rng(2)
-    x, y = (rng.random((40, 9)) < 0.4).astype(float), np.arange(40) % 2
-    model = CalibratedClassifierCV(Labels(1.0), cv=4, ensemble=False).fit(tanimoto(x, x), y)
-    assert model.predict_proba(tanimoto(x[:5], x)).shape == (5, 2)
 
 
 @pytest.mark.parametrize("sampling", ["halves", PAPER])

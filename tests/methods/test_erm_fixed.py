@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from benchmark.learners.mlp import MLP
 from benchmark.run.check import synthetic
 from benchmark.studies.decomposition import SOURCES, fixed
 from benchmark.train import bootstrap
@@ -49,17 +47,3 @@ def test_with_everything_fixed_nothing_differs(problem: Problem) -> None:
     values = predicted(problem, fixed(tuple(SOURCES), 5), SEEDS)
     assert (values == values[0]).all()
     assert (values[0] == predicted(problem, "erm", [5])[0]).all()
-
-
-def test_with_nothing_fixed_it_is_erm_bit_for_bit(problem: Problem) -> None:
-    assert (predicted(problem, "erm_fixed", SEEDS) == predicted(problem, "erm", SEEDS)).all()
-
-
-def test_batches_by_another_seed_are_only_another_order(problem: Problem) -> None:
-    sample, test = sample_of(problem, 1), problem.evals["id"].inputs
-    own, same, other = (MLP().fit(replace(sample, batches=order)).predict(test) for order in (None, 1, 2))
-    assert (own == same).all()
-    assert (own != other).any()
-    whole = Recipe(hidden=16, lr=0.01, epochs=3, batch_size=100)  # one batch holds all rows
-    a, b = (MLP().fit(replace(sample, recipe=whole, batches=order)).predict(test) for order in (1, 2))
-    np.testing.assert_allclose(a, b, atol=1e-5, err_msg="their order only affects rounding")

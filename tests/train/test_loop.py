@@ -105,6 +105,7 @@ def test_numbers_that_are_taken_as_zero_while_networks_train_change_no_predictio
         ("mc_dropout:p=0:passes=1", "erm", 0),
         ("mc_dropout:p=0:passes=3", "erm", 1e-6),
         ("twin_shared:lam=0", "deep_ensemble:k=2", 1e-5),
+        ("erm_fixed", "erm", 0),
         ("swa_gaussian:start=0.9", "swa:start=0.75", 1e-5),  # the weights of one epoch do not vary
     ],
 )
