@@ -10,19 +10,6 @@ import pytest
 
 from benchmark.store import staging
 
-PYTHON = """
-import os, signal, sys
-from pathlib import Path
-from benchmark.store.staging import replacing
-
-target = Path(sys.argv[1])
-"""
-
-
-def python(script: str, target: Path, *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PYTHON + script, str(target), *words]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
 
 def page(folder: Path, text: str) -> None:
     folder.mkdir(exist_ok=True)
@@ -79,8 +66,11 @@ def test_an_error_between_the_renames_keeps_the_old_folder(site, monkeypatch, er
 
 
 KILLED = """
-import itertools
-from benchmark.store.staging import sweep
+import itertools, os, signal, sys
+from pathlib import Path
+from benchmark.store.staging import replacing, sweep
+
+target = Path(sys.argv[1])
 
 def counted(function):
     def call(*args, **kwargs):
@@ -114,7 +104,8 @@ for step in itertools.count(1):
 
 @pytest.mark.slow
 def test_a_kill_before_any_step_leaves_a_whole_folder_once_it_is_swept(site: Path) -> None:
-    lines = [line.split() for line in python(KILLED, site).communicate()[0].splitlines()]
+    said = subprocess.check_output([sys.executable, "-c", KILLED, str(site)], text=True)
+    lines = [line.split() for line in said.splitlines()]
     assert len(lines) > 7
     assert {code for code, *_ in lines} == {"-9", "0"}
     assert {there for _, there, *_ in lines} == {"True", "False"}, "no kill came between the two renames"
