@@ -168,6 +168,7 @@ def script(text: str) -> str:
 
 
 WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
+SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
 @pytest.mark.long
@@ -240,16 +241,7 @@ assert at_once(together, range(2)) == [0, 0]
 
 @pytest.mark.long
 def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
-    words = (
-        "--method",
-        "erm",
-        "--dataset",
-        "small.toml,small.toml@epochs=100000000",
-        "--sampling",
-        "paper",
-        "--seeds",
-        "2",
-    )
+    words = [*SMALL[:3], "small.toml,small.toml@epochs=100000000", *SMALL[4:]]
     driver = drive(*words, "--jobs", "2")
     driver.until(lambda: "finished ERM on small," in driver.output)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
@@ -297,9 +289,6 @@ def fill_up(disk: Path) -> None:
     with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
         while True:
             ballast.write(bytes(4096))
-
-
-SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
 @pytest.mark.parametrize(
