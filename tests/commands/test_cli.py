@@ -1,5 +1,6 @@
 """The command line agrees with the documentation and MLproject; mistakes give one plain message and exit code 2."""
 
+import os
 import re
 import shlex
 import shutil
@@ -217,34 +218,20 @@ def test_the_leaderboard_without_a_store_says_how_to_fill_one_and_makes_none(cap
     assert list(own_store.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project that keeps the tests' runs out of this checkout."""
-    copy = tmp_path_factory.mktemp("checkout") / "churn"
+@pytest.mark.slow
+def test_mlflow_run_trains_records_and_builds_the_page(tmp_path: Path) -> None:
+    checkout = tmp_path / "churn"  # a copy, which keeps the run out of this checkout
     everywhere = shutil.ignore_patterns(".git", "mlruns", "mlflow.db*", "*.egg-info", ".*cache")
 
     def unwanted(folder: str, names: list[str]) -> set[str]:  # leaderboard/site is code
         return everywhere(folder, names) | ({"site", "outbox"} if Path(folder) == CHECKOUT else set())
 
-    shutil.copytree(CHECKOUT, copy, ignore=unwanted)
-    return copy
-
-
-def shell(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    import os
-
+    shutil.copytree(CHECKOUT, checkout, ignore=unwanted)
     outside = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{outside['PATH']}"
-    return subprocess.run(
-        words, cwd=folder, env={**outside, "PATH": path}, capture_output=True, text=True, timeout=400, check=False
-    )
-
-
-@pytest.mark.slow
-def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
+    outside["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{outside['PATH']}"
     given = ["method=twin", "seeds=2", "set=lam=30", "dataset=b3db_measured@epochs=2"]
     words = ["mlflow", "run", ".", "--env-manager", "local", *(word for pair in given for word in ("-P", pair))]
-    result = shell(words, checkout)
+    result = subprocess.run(words, cwd=checkout, env=outside, capture_output=True, text=True, timeout=400, check=False)
     assert result.returncode == 0, result.stderr
     assert "2 cells trained" in result.stdout
     assert "mlflow ui" in result.stdout

@@ -3,7 +3,7 @@
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from benchmark.train import bootstrap, generator
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Problem, Sample
 
+pytestmark = pytest.mark.usefixtures("own_registry")
 PARTS, _ = discover()
 FASTER = {*("random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost", "blend")}
 """Hundreds of trees keep the same contract, more slowly."""
@@ -26,15 +27,6 @@ METHODS = [
     for name, cls in PARTS.items()
     if not issubclass(cls, NetworkLearner) or cls.weights is NetworkLearner.weights  # pretrained ones have own tests
 ]
-
-
-@pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
-    """Forget what a test registers."""
-    before = dict(pipeline.registered)
-    yield
-    pipeline.registered.clear()
-    pipeline.registered.update(before)
 
 
 def part_of(name: str) -> type[Part]:

@@ -37,16 +37,12 @@ def pair(request: pytest.FixtureRequest) -> list[Cell]:
     return cells(request.param, "erm", "knn")
 
 
-def table(shown: note.Shown) -> pd.DataFrame:
-    return pd.read_csv(io.BytesIO(shown.files["measures.csv"])).set_index(["test", "measure"])
-
-
 def test_metrics_and_table_are_the_numbers_of_the_board(pair: list[Cell]) -> None:
     erm, knn = pair
     (dataset,) = collect(pair).datasets
     (row,) = (row for row in board(dataset).rows if row.method == "knn")
     shown = note.show(knn, erm)
-    rows = table(shown)
+    rows = pd.read_csv(io.BytesIO(shown.files["measures.csv"])).set_index(["test", "measure"])
     for measure in (key for key in row.estimates if ("id", key) in rows.index):
         for name, key in (("value", measure), ("delta", f"delta_{measure}")):
             expected = row.estimates[key]

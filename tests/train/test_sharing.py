@@ -14,8 +14,8 @@ from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import Step, loop
-from benchmark.train.ensemble import Ensemble, Epoch
+from benchmark.train import loop
+from benchmark.train.ensemble import Ensemble
 from benchmark.train.loop import sharing
 from benchmark.types import PAPER, SAMPLINGS, TASKS, Problem, Recipe, Sample, Task
 from tests.plain import sample_of
@@ -154,20 +154,12 @@ def test_labels_that_are_gone_do_not_lend_their_networks_to_others_at_their_plac
     assert together == [outputs(labelled(i)) for i in range(10)]
 
 
-def loss_of_its_own(step: Step) -> torch.Tensor:
-    return 0.1 * step.fit.sum()
-
-
-def ends_at_once(epoch: Epoch) -> bool:
-    return True
-
-
 @pytest.mark.parametrize(
     "hook",
     [
-        {"loss": loss_of_its_own},
+        {"loss": lambda step: 0.1 * step.fit.sum()},
         {"step": lambda batch: (0.1 * batch.loss()).backward()},
-        {"each_epoch": ends_at_once},
+        {"each_epoch": lambda epoch: True},
         {"adapt": lambda module: module.append(torch.nn.Tanh())},
     ],
     ids=lambda hook: next(iter(hook)),
