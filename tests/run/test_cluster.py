@@ -38,11 +38,6 @@ class Dask:
     address: str
     processes: list[subprocess.Popen[bytes]]
 
-    def stop(self) -> None:
-        for process in reversed(self.processes):
-            process.kill()
-            process.wait()
-
 
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[Dask]:
@@ -61,9 +56,10 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
     run = [sys.executable, "-m", "distributed.cli.dask_worker", address[0]]
     options = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
     processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]
-    started = Dask(address[0], processes)
-    yield started
-    started.stop()
+    yield Dask(address[0], processes)
+    for process in reversed(processes):
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

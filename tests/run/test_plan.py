@@ -27,16 +27,11 @@ def grid(texts: list[str], seeds: list[int]) -> list[Planned]:
 
 def test_a_plan_counts_the_cells_and_retrainings_of_each_split() -> None:
     cells = grid(METHODS, [1, 2, 3])
-    other = replace(cells[0].problem, canonical_seed=7)
-    cells += [runner.plan(other, cells[0].method, [1, 2])]
+    cells += [runner.plan(replace(cells[0].problem, canonical_seed=7), cells[0].method, [1, 2])]
     first, second = costs(cells)
-    assert (first.dataset, first.canonical_seed, first.cells, first.retrainings) == (
-        "synthetic_classification",
-        0,
-        8,
-        24,
-    )
-    assert (second.dataset, second.canonical_seed, second.cells, second.retrainings) == (first.dataset, 7, 1, 2)
+    one, other = ((cost.dataset, cost.canonical_seed, cost.cells, cost.retrainings) for cost in (first, second))
+    assert one == ("synthetic_classification", 0, 8, 24)
+    assert other == ("synthetic_classification", 7, 1, 2)
     tests = sum(len(test) for test in cells[0].problem.evals.values())
     assert first.bytes == 12 * second.bytes == 24 * (4 * tests * 2 + plan.RUN_BYTES)
 

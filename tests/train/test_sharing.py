@@ -24,8 +24,8 @@ SHARING = ["swa", "erm", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
 OTHERS = ["twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.25", "model_soup:k=2", "early_stopping"]
 
 
-def problem_of(task: Task = "classification", **recipe: float) -> Problem:
-    return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))
+def problem_of(task: Task = "classification") -> Problem:
+    return replace(synthetic(task, n=60), recipe=Recipe(hidden=16, epochs=4))
 
 
 @pytest.fixture
@@ -40,13 +40,6 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(loop, "_train_together", counted)
     return counts
-
-
-@pytest.fixture
-def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock by which each group of networks takes a second to train."""
-    ticks = count()
-    monkeypatch.setattr(loop, "_clock", lambda device: float(next(ticks)))
 
 
 def predicted(problem: Problem, texts: Sequence[str], sample: Sample) -> dict[str, np.ndarray]:
@@ -84,7 +77,9 @@ def test_a_retraining_is_the_same_to_the_bit_alone_and_with_others_in_any_order(
     assert len({run.tobytes() for run in many}) == 3
 
 
-def test_a_method_is_charged_for_the_networks_that_were_there(steady_clock):
+def test_a_method_is_charged_for_the_networks_that_were_there(monkeypatch):
+    ticks = count()  # each group of networks takes a second to train
+    monkeypatch.setattr(loop, "_clock", lambda device: float(next(ticks)))
     problem = problem_of()
     sample, charged = sample_of(problem), {}
     with sharing() as shared:
