@@ -198,13 +198,9 @@ def method(
                 f"method {name!r} is registered by the classes {other.__name__} and {cls.__name__} of one file: give "
                 "each a name of its own"
             )
-        about = {
-            "title": title,
-            "regression": regression or {},
-            "tasks": tasks if isinstance(tasks, str) else tuple(tasks),
-            "revision": revision,
-        }
-        registered[name] = made = describe(cls, name, **about)
+        learns = tasks if isinstance(tasks, str) else tuple(tasks)
+        made = describe(cls, name, title=title, regression=regression or {}, tasks=learns, revision=revision)
+        registered[name] = made
         return made
 
     return described

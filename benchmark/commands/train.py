@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -229,14 +230,8 @@ def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any 
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=sum(len(cell.key.seeds) for cell in cells))
-        return driver.fill(
-            cells,
-            force=force,
-            jobs=jobs,
-            report=say,
-            trained=lambda count: progress.advance(task, count),
-            client=client,
-        )
+        advance = partial(progress.advance, task)
+        return driver.fill(cells, force=force, jobs=jobs, report=say, trained=advance, client=client)
 
 
 def _refuse_beside_grids(context: typer.Context, path: Path | None, block: str) -> None:

@@ -42,17 +42,16 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)
     refuse_features(features)
-    specs = [load_spec(dataset) for dataset in datasets]
-    for dataset, spec in zip(datasets, specs, strict=True):
+    specs = {dataset: load_spec(dataset) for dataset in datasets}
+    for dataset, spec in specs.items():
         if features and with_features(dataset, features.split("+")) == dataset:
             raise UserError(
                 f"{dataset}: its features are {', '.join(spec.features)}, in place of which none can be read"
             )
+    given = sampling, learner, features, tune
     made = {
-        (dataset, text): make_method(
-            text, spec.task, settings, spec.backbone, sampling, learner, features, tune, spec.family
-        )
-        for dataset, spec in zip(datasets, specs, strict=True)
+        (dataset, text): make_method(text, spec.task, settings, spec.backbone, *given, spec.family)
+        for dataset, spec in specs.items()
         for text in methods
     }
     for method in made.values():

@@ -23,7 +23,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -159,15 +159,9 @@ class Isolation:
         own["JOBLIB_MULTIPROCESSING"] = "0"  # it would warn that it may start no process
         ours, theirs = socket.socketpair()
         with tempfile.TemporaryFile() as said, ours, theirs:
-            child = sandbox.start(
-                ["-P", "-s", "-S", "-B", process.__file__],
-                self._mounts,
-                _hidden(),
-                stdin=theirs,
-                stdout=said,
-                stderr=said,
-                env=single | homes | own,
-            )
+            words = ["-P", "-s", "-S", "-B", process.__file__]
+            streams: dict[str, Any] = {"stdin": theirs, "stdout": said, "stderr": said}
+            child = sandbox.start(words, self._mounts, _hidden(), env=single | homes | own, **streams)
             theirs.close()
             timer = threading.Timer(2 * sandbox.SECONDS, child.kill)
             timer.start()

@@ -212,9 +212,8 @@ def _done(units: _Units, attempt: Callable[[_Units], Iterator[_Results]]) -> Ite
                 try:
                     yield from attempt([(problem, part)])
                 except TerminatedWorkerError:
-                    error = (
-                        f"the worker process died on train seeds {part.seeds}: out of memory, or a crash in native code"
-                    )
+                    died = f"the worker process died on train seeds {part.seeds}"
+                    error = f"{died}: out of memory, or a crash in native code"
                     yield dict.fromkeys(product(part.methods, part.seeds), error)
 
 

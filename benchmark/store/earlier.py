@@ -34,9 +34,8 @@ def read(run: Run, nested: Sequence[Run]) -> Cell:
         verify(child, files)
         for name, content in files.items():
             table = read_table(content)
-            tables.setdefault(Path(name).stem, []).append(
-                table.add_column(0, "train_seed", [np.full(len(table), seed)])
-            )
+            seeds = [np.full(len(table), seed)]
+            tables.setdefault(Path(name).stem, []).append(table.add_column(0, "train_seed", seeds))
     predictions = {name: from_table(pa.concat_tables(parts)) for name, parts in tables.items()}
     with local_folder(run.info.artifact_uri) as folder:
         reports = {name: (folder / name).read_bytes() for name in REPORTS if (folder / name).is_file()}

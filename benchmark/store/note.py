@@ -54,12 +54,8 @@ def show(cell: Cell, erm: Cell | None) -> Shown:
     if erm is not None and (cell.key.pipeline == REFERENCE or not {*cell.key.seeds} & {*erm.key.seeds}):
         erm = None
     task = cell.predictions["id"].task
-    measured = {
-        (test, measure): _estimates(cell, erm, test, measure)
-        for test in cell.predictions
-        for measure in CATALOGUE
-        if measure.task == task
-    }
+    measures = [measure for measure in CATALOGUE if measure.task == task]
+    measured = {(test, m): _estimates(cell, erm, test, m) for test in cell.predictions for m in measures}
     table = pd.DataFrame(_row(*place, *values) for place, values in measured.items())
     files = {"measures.csv": table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()}
     if (flipped := flips(cell, erm)) is not None:

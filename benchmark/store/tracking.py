@@ -73,9 +73,8 @@ class Store:
                 if digest in wanted and run.info.status == "FINISHED" and earlier.KEY not in run.data.tags
             }
             with ThreadPoolExecutor() as pool:  # a server is asked about each
-                gone = dict(
-                    zip(looked_at, pool.map(partial(is_empty, address=self.uri), looked_at.values()), strict=True)
-                )
+                empty = pool.map(partial(is_empty, address=self.uri), looked_at.values())
+                gone = dict(zip(looked_at, empty, strict=True))
         return {digest: GONE if gone.get(digest) else run.info.status for digest, run in known.items()}
 
     def refuse_closed(self, keys: Iterable[CellKey]) -> None:
