@@ -235,20 +235,19 @@ def describe(cls: T, name: str, **about: Any) -> T:
 
 def _refuse_names(part: type[Any]) -> None:
     """Raise ValueError for unknown tasks, invisible characters, and hyperparameters unknown or hiding an attribute."""
+    who = f"method {part.name!r}"
     if not part.tasks or not set(part.tasks) <= set(TASKS):
-        raise ValueError(f"method {part.name!r}: tasks = {part.tasks}: expected a list of {' and '.join(TASKS)}")
+        raise ValueError(f"{who}: tasks = {part.tasks}: expected a list of {' and '.join(TASKS)}")
     for text in (part.name, part.title):
         try:
             visible(text)
         except ValueError as error:
-            raise ValueError(f"method {part.name!r}: {text!a} {error}") from None
+            raise ValueError(f"{who}: {text!a} {error}") from None
     if wrong := sorted({*getattr(part, "needs", ())} - {*get_args(Need)}):
-        raise ValueError(f"method {part.name!r}: needs {wrong[0]!r}: expected some of {', '.join(get_args(Need))}")
+        raise ValueError(f"{who}: needs {wrong[0]!r}: expected some of {', '.join(get_args(Need))}")
     known = [field.name for field in fields(part)]
     if hidden := [field for field in known if hasattr(Remedy if issubclass(part, Remedy) else Learner, field)]:
-        raise ValueError(
-            f"method {part.name!r}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning"
-        )
+        raise ValueError(f"{who}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
     named = {"title": [text for _, text, *_ in Formatter().parse(part.title) if text is not None]}
     for grid in ("grid", "regression_grid"):
         named[grid] = [key for setting in getattr(part, grid) for key in setting]
@@ -256,9 +255,7 @@ def _refuse_names(part: type[Any]) -> None:
     named["swept"] = [*filter(None, [getattr(part, "swept", "")])]
     for where, keys in named.items():
         if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
-            raise ValueError(
-                f"method {part.name!r}: its {where} names {wrong[0]!r}, which is none of its hyperparameters"
-            )
+            raise ValueError(f"{who}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
 
 
 class Reading(NamedTuple):
