@@ -13,14 +13,11 @@ from benchmark.learners import find, names
 from benchmark.learners.chemprop import Chemprop
 
 FILE = """
-from pydantic.dataclasses import dataclass
-
 from benchmark.pipeline import learner
 from benchmark.train.learner import NetworkLearner
 
 
 @learner("added", title="Added")
-@dataclass(frozen=True)
 class Added(NetworkLearner):
     pass
 """

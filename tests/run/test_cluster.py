@@ -140,12 +140,10 @@ def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compr
 
 DEADLY = """
 import os
-from dataclasses import dataclass
 
 from benchmark.pipeline import Remedy, method
 
 @method("deadly", title="Deadly")
-@dataclass(frozen=True)
 class Deadly(Remedy):
     def fit(self, sample, learner):
         os._exit(3)

@@ -270,13 +270,11 @@ def test_a_predictor_that_cannot_be_saved_is_named():
 
 
 OWN = """
-from dataclasses import dataclass
 from benchmark.pipeline import Remedy, method
 from mine import other
 
 
 @method("mine", title="Mine")
-@dataclass(frozen=True)
 class Mine(Remedy):
     def fit(self, sample, learner):
         return Flipped(learner.fit(sample))

@@ -20,7 +20,6 @@ from benchmark.types import Inputs
 
 METHOD = """
 import gc, os, socket, sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,6 @@ class Shaped:
 
 
 @method("mine", title="Mine")
-@dataclass(frozen=True)
 class Mine(Remedy):
     # FIELDS
 
