@@ -334,10 +334,6 @@ class Retrainings:
         """Predictions (S, T, C)."""
         return np.stack([model.predict(inputs) for model in self.models])
 
-    def each(self, inputs: Inputs) -> np.ndarray:
-        """Predictions of the members of each retraining, (S, K, T, C)."""
-        return np.stack([model.each(inputs) for model in self.models])
-
 
 @pytest.fixture(scope="session")
 def retrained() -> Callable[..., Retrainings]:
