@@ -236,9 +236,8 @@ def test_targets_whose_datasets_would_have_one_name_are_refused_before_one_is_wr
     rows = [f"{smiles},{i},{i + 1}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,IC50 (nM),IC50 [nM]", *rows]))
     assert make(folder, target="IC50 (nM),IC50 [nM]") == 2
-    assert "'IC50 (nM)' and 'IC50 [nM]' would both be called …_ic50_nm: describe" in " ".join(
-        capsys.readouterr().err.split()
-    )
+    error = " ".join(capsys.readouterr().err.split())
+    assert "'IC50 (nM)' and 'IC50 [nM]' would both be called …_ic50_nm: describe" in error
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 
@@ -359,10 +358,7 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(elsewhere, capsy
     output = capsys.readouterr().out
     assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in output
     assert output.count("No neighbors found") == 1
-    assert (
-        "1 cell trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow run.\n"
-        in output
-    )
+    assert "1 cell trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow" in output
     assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn needs at least two retrainings", output)
     assert "nan" not in output
     assert call("run", *words) == 1

@@ -34,15 +34,12 @@ def test_methods_that_choose_their_settings_are_left_out_where_nothing_can_be_de
     assert chosen(few) == [*options.OWN_METHODS]
     assert "left out, as they take most of the time and decide nothing" in capsys.readouterr().out
     line = train._undecided(few, load_problem(few), "halves", 20)
-    assert line.startswith(
-        f"{few}: cannot decide yet, whatever is trained: the ID test has 8 rows, and a decision needs"
-    )
+    assert line.startswith(f"{few}: cannot decide yet, whatever is trained: the ID test has 8 rows, and a decision ")
     many = own_table(300)
     assert chosen(many) == [*options.OWN_METHODS, *options.OWN_TUNED]
     assert train._undecided(many, load_problem(many), "halves", 20) == ""
-    assert train._undecided(many, load_problem(many), "halves", 4).endswith(
-        "a decision needs 10 retrainings, and has 4: --seeds 10"
-    )
+    line = train._undecided(many, load_problem(many), "halves", 4)
+    assert line.endswith("a decision needs 10 retrainings, and has 4: --seeds 10")
 
 
 @pytest.mark.parametrize("words", [["--sampling", "halves"], ["--set", "sampling=halves"]])

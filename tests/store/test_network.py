@@ -65,9 +65,8 @@ def test_commands_reach_no_other_machine(guarded: dict[str, str], tmp_path: Path
     rng = np.random.default_rng(3)
     p = rng.random((4, 100))
     table = {"run": np.repeat(range(4), 100), "example_id": np.tile(range(100), 4), "p0": 1 - p.ravel()}
-    pd.DataFrame({**table, "p1": p.ravel(), "y_true": np.tile(rng.integers(2, size=100), 4)}).to_csv(
-        tmp_path / "mine.csv", index=False
-    )
+    table |= {"p1": p.ravel(), "y_true": np.tile(rng.integers(2, size=100), 4)}
+    pd.DataFrame(table).to_csv(tmp_path / "mine.csv", index=False)
     suite = (sys.executable, "-m")
     run = ("run", "--offline", "--method", "knn", "--dataset", "b3db_measured", "--seeds", "2", "--jobs", "2")
     assert attempts(guarded, *suite, "benchmark", *run, "--site", "site") == []

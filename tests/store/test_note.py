@@ -49,10 +49,8 @@ def test_metrics_and_table_are_the_numbers_of_the_board(pair: list[Cell]) -> Non
             assert expected is not None
             assert rows.loc[("id", measure), name] == pytest.approx(expected.value, rel=1e-5, abs=1e-9)
             if name == "delta":
-                ends = [expected.low, expected.high]
-                assert rows.loc[("id", measure), ["delta_low", "delta_high"]].tolist() == pytest.approx(
-                    ends, rel=1e-5, abs=1e-9, nan_ok=True
-                )
+                ends = pytest.approx([expected.low, expected.high], rel=1e-5, abs=1e-9, nan_ok=True)
+                assert rows.loc[("id", measure), ["delta_low", "delta_high"]].tolist() == ends
     ordered = ORDER[dataset.task].key
     difference = row.estimates[f"delta_{ordered}"]
     assert difference is not None
@@ -86,10 +84,8 @@ def test_the_flips_are_the_examples_that_differ_most_first() -> None:
     p = knn.predictions["id"]
     classes = p.values.argmax(-1)
     pairs = [classes[i] != classes[j] for i in range(4) for j in range(i)]
-    share = dict(zip(p.ids.tolist(), np.mean(pairs, axis=0), strict=True))
-    assert dict(zip(flips["example_id"], flips["churn"], strict=True)) == pytest.approx(
-        {name: value for name, value in share.items() if value > 0}
-    )
+    share = {name: value for name, value in zip(p.ids.tolist(), np.mean(pairs, axis=0), strict=True) if value > 0}
+    assert dict(zip(flips["example_id"], flips["churn"], strict=True)) == pytest.approx(share)
     assert flips["churn"].is_monotonic_decreasing
     assert {"y_true", "churn_erm"} <= {*flips}
 

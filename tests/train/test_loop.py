@@ -59,10 +59,8 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(task):
     problem = problem_of(task)
     for values, seed in zip(predicted(problem, "swa:start=0.5"), SEEDS, strict=True):
         rows = bootstrap(sample_of(problem, seed))
-        ends = [
-            deepcopy(network).state_dict()
-            for (network,) in plain.epochs(problem, seed, plain.perceptrons(problem, seed, 1), rows)
-        ]
+        epochs = plain.epochs(problem, seed, plain.perceptrons(problem, seed, 1), rows)
+        ends = [deepcopy(network).state_dict() for (network,) in epochs]
         (averaged,) = plain.perceptrons(problem, seed, 1)
         averaged.load_state_dict({name: torch.stack([end[name] for end in ends[2:]]).mean(0) for name in ends[0]})
         np.testing.assert_allclose(values, plain.expected(problem, [averaged]), atol=1e-4)
@@ -81,11 +79,8 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
 
 
 def test_numbers_that_are_taken_as_zero_while_networks_train_change_no_prediction(monkeypatch):
-    problem, tiny = (
-        replace(problem_of("classification"), recipe=Recipe(hidden=32, lr=1e-2, epochs=400)),
-        np.float32(1e-20),
-    )
-    are_zero, values = [], []
+    problem = replace(problem_of("classification"), recipe=Recipe(hidden=32, lr=1e-2, epochs=400))
+    tiny, are_zero, values = np.float32(1e-20), [], []
     monkeypatch.setattr(loop, "generator", lambda *key: (are_zero.append(tiny * tiny == 0), generator(*key))[1])
     for context in (without_denormals, nullcontext):
         monkeypatch.setattr(loop, "without_denormals", context)

@@ -63,9 +63,8 @@ def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling,
     sample, places = sample_for(problem, sampling, seed)
     things = reachable(sample)
     arrays = [thing for thing in things if isinstance(thing, np.ndarray)]
-    assert {id(getattr(sample, name)) for name in ("x", "y", "smiles", "rows", "bootstrap_pool")} <= set(
-        map(id, arrays)
-    )
+    named = [getattr(sample, name) for name in ("x", "y", "smiles", "rows", "bootstrap_pool")]
+    assert {*map(id, named)} <= {*map(id, arrays)}
     assert not any(isinstance(thing, bytes | bytearray | memoryview | Examples | Problem) for thing in things)
     texts, numbers = set(texts_of(things)), [array for array in arrays if array.dtype.kind not in "SU"]
 
