@@ -114,37 +114,31 @@ def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(text, message):
 
 OWN = """
 from sklearn.base import BaseEstimator, ClassifierMixin
-import numpy as np
 
-class Majority(ClassifierMixin, BaseEstimator):
+class Zeros(ClassifierMixin, BaseEstimator):
     def __init__(self, name="x", bonus=0.0, inner=None, table={}):
         self.name, self.bonus, self.inner, self.table = name, bonus, inner, table
 
     def fit(self, x, y):
-        self.classes_, counts = np.unique(y, return_counts=True)
-        self.share = counts / counts.sum()
         return self
 
     def predict(self, x):
-        return self.classes_[self.predict_proba(x).argmax(axis=1)]
-
-    def predict_proba(self, x):
-        return np.tile(self.share, (len(x), 1))
+        return [0] * len(x)
 """
 
 
 def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes_or_one_that_it_derives_from(
     tmp_path, monkeypatch
 ):
-    path = tmp_path / "own_majority.py"
+    path = tmp_path / "own_zeros.py"
     path.write_text(OWN)
-    (tmp_path / "own_child.py").write_text("import own_majority\n\n\nclass Child(own_majority.Majority):\n    pass\n")
+    (tmp_path / "own_child.py").write_text("import own_zeros\n\n\nclass Child(own_zeros.Zeros):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    paths = ("own_majority.Majority", "own_child.Child")
+    paths = ("own_zeros.Zeros", "own_child.Child")
     own, child = (make_method(f"sklearn:{name}:bonus=2", "classification") for name in paths)
     assert own.head.params == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
     before = code_of(own), code_of(child)
-    assert re.fullmatch(r"sklearn:own_majority.Majority@[0-9a-f]{16} paper@1", before[0])
+    assert re.fullmatch(r"sklearn:own_zeros.Zeros@[0-9a-f]{16} paper@1", before[0])
     path.write_text(OWN.replace("return self", "return self or None"))
     assert code_of(own) != before[0]
     assert code_of(child) != before[1]
