@@ -17,6 +17,7 @@ from benchmark.run.isolation import CODE, SENTENCE, Isolation, copy_code, isolat
 from benchmark.run.runner import retrain
 from benchmark.train import sample_for
 from benchmark.types import Inputs
+from tests.test_registry import own
 
 METHOD = """
 import gc, os, socket, sys
@@ -26,8 +27,6 @@ import numpy as np
 
 from benchmark.learners.linear import Linear
 from benchmark.pipeline import Remedy, method
-from benchmark.registry import path_of
-# IMPORTS
 
 
 class Shaped:
@@ -37,8 +36,6 @@ class Shaped:
 
 @method("mine", title="Mine")
 class Mine(Remedy):
-    # FIELDS
-
     def fit(self, sample, learner):
 BODY
         return Linear().fit(sample)
@@ -227,12 +224,6 @@ def test_a_loop_that_was_compiled_outside_is_not_compiled_again(write):
         retrained(code)
 
 
-def sharing(share: str, imports: str = "", fields: str = "") -> str:
-    """Return the code of a method that predicts a constant probability."""
-    body = f"share = {share}; return Shaped(lambda inputs: np.full((len(inputs), 2), [1 - share, share]))"
-    return METHOD.replace("# IMPORTS", imports).replace("# FIELDS", fields).replace("BODY", f"        {body}")
-
-
 def predicted(method: str) -> float:
     """Return the probability that a method predicts in isolation."""
     with isolated(method) as code:
@@ -246,7 +237,7 @@ def test_a_method_that_is_a_package_has_its_neighbours(write, tmp_path, place):
     (tmp_path / "home" / "methods" / "mine.py").unlink()
     files = {
         "__init__.py": "from mine.method import Mine  # of benchmark.pipeline",
-        "method.py": sharing("nets.SHARE", "from . import nets"),
+        "method.py": own("nets.SHARE", "from . import nets"),
         "nets.py": "SHARE = 0.125",
     }
     folder = tmp_path / place / "mine"
@@ -262,7 +253,7 @@ def test_a_method_that_is_a_package_has_its_neighbours(write, tmp_path, place):
 
 @pytest.mark.slow
 def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monkeypatch):
-    write_method("mine", sharing("library.SHARE", "import library"), "")
+    write_method("mine", own("library.SHARE", "import library"), "")
     (tmp_path / "libraries").mkdir()
     (tmp_path / "libraries" / "library.py").write_text("SHARE = 0.875")
     (tmp_path / "libraries" / "labels.csv").write_text("1")
@@ -273,7 +264,7 @@ def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monk
     copied = "open(library.__file__.replace('library.py', 'labels.csv'))"
     original = f"open({str(tmp_path / 'libraries' / 'labels.csv')!r})"
     for reads in (copied, original):
-        write_method("mine", sharing(reads, "import library"), "")
+        write_method("mine", own(reads, "import library"), "")
         with pytest.raises(UserError, match="No such file or directory"):
             predicted("mine")
 
@@ -289,14 +280,15 @@ def test_of_a_large_folder_only_what_can_be_imported_is_copied(tmp_path):
     assert {file.as_posix() for file in files} == imported
 
 
-PRIOR = np.array([0.25])
+PRIOR, PATH_OF = np.array([0.25]), "from benchmark.registry import path_of"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["home/methods", "elsewhere"])
 def test_a_method_reads_the_files_that_it_declares_and_no_others(write_method, tmp_path, where):
     digest = hashlib.sha256(PRIOR.tobytes()).hexdigest()
-    code = sharing("np.fromfile(path_of(self, 'prior.bin'))[0]", fields=f"files = {{'prior.bin': {digest!r}}}")
+    files = f"files = {{'prior.bin': {digest!r}}}"
+    code = own("np.fromfile(path_of(self, 'prior.bin'))[0]", PATH_OF, files)
     path = write_method("mine", code, "")
     (tmp_path / "elsewhere").mkdir()
     if where == "elsewhere":
@@ -323,6 +315,6 @@ def test_a_method_declares_no_file_outside_its_folder(write_method, tmp_path):
     digest = hashlib.sha256(b"1").hexdigest()
     for name in ("../../labels.csv", str(tmp_path / "labels.csv")):
         fields = f"files = {{{name!r}: {digest!r}}}"
-        write_method("mine", sharing(f"len(path_of(self, {name!r}).read_text())", fields=fields), "")
+        write_method("mine", own(f"len(path_of(self, {name!r}).read_text())", PATH_OF, fields), "")
         with pytest.raises(UserError, match=r"leads out of .*: nothing is read"):
             predicted("mine")
