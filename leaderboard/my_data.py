@@ -48,7 +48,6 @@ COST = 10.0
 """Accepted compute in multiples of ERM's, as there."""
 FRONT = 5
 """Number of fragile molecules that are printed."""
-
 SHOWN = 30
 """Number of examples on the page; the CSV has all that flip."""
 

@@ -443,7 +443,8 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
 
 def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
-    if true == {"-1", "0", "1"} and not options.classes and not options.kind and not _negative(parts):
+    below = any((part.table.columns[name].numbers < 0).any() for part in parts for name in part.role.predicted)
+    if true == {"-1", "0", "1"} and not options.classes and not options.kind and not below:
         raise UserError(
             f"{parts[0].table.name}: the true values are -1, 0 and 1, and no prediction is -1: if -1 means a missing "
             "value, leave such examples out of all tables; if it is a class, --classes=-1,0,1"
@@ -486,11 +487,6 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         names = part.role.predicted if part.role.wide else part.grid.runs
         result.append(Runs(names, part.grid.ids, final, values, classes, y, part.table.name))
     return result
-
-
-def _negative(parts: Sequence[Part]) -> bool:
-    """Return whether a prediction is below 0."""
-    return any((part.table.columns[name].numbers < 0).any() for part in parts for name in part.role.predicted)
 
 
 def _labels(column: Column) -> frozenset[str]:

@@ -29,7 +29,6 @@ TWO = (
 HERE = (
     "This is optimistic, because the same runs rank the examples and supply the flips: in new runs the share is lower."
 )
-
 LEGEND = {
     "votes": "votes count the runs that predict each class",
     "margin": "margin is the gap between the two highest mean probabilities",

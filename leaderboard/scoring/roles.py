@@ -330,7 +330,7 @@ class Reading:
     def _no_number(self, name: str) -> UserError:
         """Return the error for a column of texts that should be numbers."""
         codes, texts = self.table.columns[name].encoded
-        row = next(t for t, code in enumerate(codes) if code >= 0 and not is_number(texts[code]))
+        row = next(t for t, code in enumerate(codes) if code >= 0 and not re.fullmatch(NUMBER, texts[code]))
         return UserError(
             f"{self.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} is no number: write predictions "
             "as 0.491, without commas, percent signs (divide by 100), units and brackets; if these are classes, add "
@@ -612,11 +612,6 @@ def plain(text: str) -> str:
     text = {"true": "1", "false": "0"}.get(text.lower(), text)
     whole = re.fullmatch(r"\+?(-?\d+)(\.0*)?", text)
     return whole[1] if whole else text
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text is a finite number in the notation that is read."""
-    return bool(re.fullmatch(NUMBER, text))
 
 
 def natural(text: str) -> tuple[float, str]:

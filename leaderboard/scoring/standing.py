@@ -40,10 +40,8 @@ def standing(score: Score, results: Results | None) -> Standing:
     if results is None:
         return Standing((f"No published results to compare with ({published.PUBLISHED}).",))
     task = score.runs.task
-    results = next((part for part in results.leading() if part.of_task(task)), results)
+    results = next(part for part in results.leading() if part.of_task(task))
     datasets = results.of_task(task)
-    if not datasets:
-        return Standing((f"The published results have no {task} datasets to compare with.",))
     if task == "regression" and "mae" not in score.estimates:
         return Standing(
             ("Published regressions are compared by churn as a share of the MAE: provide the true values.",)
@@ -63,19 +61,15 @@ def standing(score: Score, results: Results | None) -> Standing:
         rows.append((title, *cells, f"{(values < ours).sum()} of {len(values)}"))
     caption = f"Published {unit} over {len(datasets)} datasets; yours is {100 * ours:.1f}."
     header = ("Method", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum", "Datasets below yours")
-    sentences = []
-    if len(reference):
-        below = int((reference < ours).sum())
-        sentences.append(
-            f"ERM, plain training, has a churn of {100 * reference.min():.1f} to {100 * reference.max():.1f} %"
-            f"{' of the MAE' if task == 'regression' else ''} on {len(reference)} published datasets, median "
-            f"{100 * np.median(reference):.1f} %; it is below yours ({100 * ours:.1f} %) on {below} of them."
-        )
-    sentences.append(
+    sentences = (
+        f"ERM, plain training, has a churn of {100 * reference.min():.1f} to {100 * reference.max():.1f} %"
+        f"{' of the MAE' if task == 'regression' else ''} on {len(reference)} published datasets, median "
+        f"{100 * np.median(reference):.1f} %; it is below yours ({100 * ours:.1f} %) on {(reference < ours).sum()} "
+        "of them.",
         f"The published retrainings {TRAINED_ON[results.sampling]}; runs that differ only in their seed churn less, "
-        "and every dataset has its own difficulty: compare orders of magnitude, not ranks."
+        "and every dataset has its own difficulty: compare orders of magnitude, not ranks.",
     )
-    return Standing(tuple(sentences), Table("standing", "Among the published results", caption, header, tuple(rows)))
+    return Standing(sentences, Table("standing", "Among the published results", caption, header, tuple(rows)))
 
 
 def _churn(entry: Entry) -> float:
@@ -108,10 +102,8 @@ def out_of_sample(p: Predictions, share: float) -> float:
     values = []
     for pair in subsets(len(p.seeds), 2):
         seen, rest = p.only(pair), p.only([run for run in range(len(p.seeds)) if run not in pair])
-        order = rank(example_flips(seen), margin_of(seen.values))
-        place = np.empty(len(order))
-        place[order] = -np.arange(len(order))
+        place = np.argsort(rank(example_flips(seen), margin_of(seen.values)))
         flips = example_flips(rest)
         if flips.any():
-            values.append(gain(place, flips).recall(share))
+            values.append(gain(-place, flips).recall(share))
     return float(np.mean(values)) if values else float("nan")

@@ -74,7 +74,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     others += [
         cell for cell in published if not (cell.key.method == folder.method and submitted(cell))
     ]  # a resubmission
-    if folder.method in suite_methods(published):
+    if folder.method in {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}:
         errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
     taken: dict[str, str] = {}
     for other in others:
@@ -256,11 +256,6 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
                     "folder of submissions"
                 ) from error
             yield from cells
-
-
-def suite_methods(published: Iterable[Cell]) -> set[str]:
-    """Return the names reserved for the suite: the reference, and the methods of its published runs."""
-    return {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}
 
 
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:

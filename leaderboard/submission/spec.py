@@ -10,8 +10,6 @@ from benchmark.settings import visible
 
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
-
-
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(visible)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
