@@ -134,7 +134,8 @@ def test_gate_says_how_it_read_each_table_beside_a_report_for_machines_and_refus
     old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
     result = run("gate", old, new, "--max-flips", "100%", "--format", "json")
     assert f"{new}: read as probabilities; predictions: p0, p1; truth: y_true." in result.stderr
-    assert json.loads(result.stdout)["passed"]
+    content = json.loads(result.stdout)
+    assert (content["passed"], content["reasons"]) == (True, [])
     for words in (["--target", "y"], ["--env-manager", "uv"]):
         result = run("gate", old, new, "--max-flips", "100%", *words)
         assert "have no effect without a model and its --data" in str(result.exception)

@@ -20,7 +20,6 @@ from leaderboard.scoring import readers
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.models import data_of, inputs_of, table_of
 from leaderboard.scoring.roles import Options
-from tests.leaderboard.scoring.test_readers import boosted
 from tests.leaderboard.test_evaluator import undisturbed
 
 
@@ -128,6 +127,24 @@ class Chemprop(mlflow.pyfunc.PythonModel):
         with torch.no_grad():
             p = network.eval()(batch.bmg)[:, 0].numpy()
         return np.stack([1 - p, p], axis=1)
+
+
+def boosted(library: str, seed: int) -> Any:
+    if library == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(10, random_state=seed)
+    if library == "xgboost":
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
+    if library == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
 
 
 SMILES = [f"{'C' * (1 + i % 20)}{end}" for i in range(80) for end in ("O", "N=O", "c1ccccc1")]

@@ -99,7 +99,6 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         *(two(y_true=TRUE, **{"1": CHANCE[:2], "0": 1 - CHANCE[:2]}), {}),
         {"flips": FLIPS, "bad": BAD},
     ),
-    "probabilities of a boolean": (two(**{"False": 1 - CHANCE[:2], "True": CHANCE[:2]}), {}, {"flips": FLIPS}),
     "probabilities of a boolean and truth": (
         *(two(y_true=TRUE.astype(bool), **{"True": CHANCE[:2], "False": 1 - CHANCE[:2]}), {}),
         {"flips": FLIPS, "bad": BAD},
@@ -158,8 +157,6 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "0 and 1 for words, said": (coded(0, 1), {"classes": ("Inactive", "Active")}, {"flips": FLIPS}),
     "1 and 2 of another model": (coded(1, 2, (0, 1)), {}, "--classes 1,2$"),
     "1 and 2 of another model, said": (coded(1, 2, (0, 1)), {"classes": ("1", "2")}, {"flips": FLIPS}),
-    "-1 and 1 of another model": (coded(-1, 1, (0, 1)), {}, "--classes -1,1$"),
-    "-1 and 1 of another model, said": (coded(-1, 1, (0, 1)), {"classes": ("-1", "1")}, {"flips": FLIPS}),
     "decimals of another model": (coded("0.00", "1.00", (0, 1)), {}, {"flips": FLIPS}),
     "a word for a missing truth": (
         two(y_true=np.where(np.arange(T) < 3, "n.d.", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
@@ -185,10 +182,6 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "true words and the probability of one": (
         *(two(y_true=WORD[TRUE], prob_active=CHANCE[:2]), {}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
-    "true booleans and a probability": (
-        *(two(y_true=TRUE.astype(bool), p1=CHANCE[:2]), {}),
         {"flips": FLIPS, "bad": BAD},
     ),
     "tasks": (two(**MOVED), {}, "--task-column"),
@@ -749,51 +742,6 @@ def test_values_whose_squares_are_no_floats_are_refused(path: Path) -> None:
     table = pd.DataFrame({"id": IDS, "run1": 1.0, "run2": [1.0] * 6 + [-1e300]})
     with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: expected values from -1e\\+100"):
         read(save(table, path), kind="values")
-
-
-def boosted(library: str, seed: int) -> Any:
-    if library == "sklearn":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(10, random_state=seed)
-    if library == "xgboost":
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
-    if library == "lightgbm":
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
-
-
-@pytest.mark.parametrize("form", ["predict_proba", "classes", "with truth"])
-@pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost"])
-@pytest.mark.filterwarnings("ignore")
-def test_what_libraries_predict_is_read_without_options(library: str, form: str, tmp_path: Path) -> None:
-    if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
-    x = np.stack([MARGIN[0], VALUES[0]], axis=1)
-    classes, paths = [], []
-    for seed in range(2):
-        rows = np.random.default_rng(seed).integers(T, size=80)
-        model = boosted(library, seed).fit(x[rows], TRUE[rows])
-        classes.append(model.predict_proba(x).argmax(axis=1))
-        if form == "classes":
-            table = pd.DataFrame({"prediction": np.ravel(model.predict(x))}, index=SMILES)
-        else:
-            table = pd.DataFrame(model.predict_proba(x), columns=model.classes_, index=SMILES)
-        if form == "with truth":
-            table["target"] = TRUE
-        paths.append(tmp_path / f"{seed}.csv")
-        table.to_csv(paths[-1])
-    estimates = gate(*readers.read([files.read(path) for path in paths]), 1.0).estimates
-    assert estimates["flips"].value == pytest.approx((classes[0] != classes[1]).mean())
-    if form == "with truth":
-        bad = (classes[0] == TRUE) & (classes[1] != TRUE)
-        assert estimates["bad"].value == pytest.approx(bad.mean())
 
 
 @pytest.mark.long

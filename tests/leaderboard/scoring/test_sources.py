@@ -156,19 +156,7 @@ def test_a_regression_is_read_at_full_precision_from_files(tracking):
     assert (found.y == P[0]).all()
 
 
-def test_triage_and_gate_read_runs_too(tracking, runs_of, tmp_path):
-    ids = runs_of("gated", "predictions.json", long)
-    pair = [f"runs:/{ids[0]}", f"runs:/{ids[1]}"]
-    result = run("gate", *pair, "--max-flips", "100%", "--tracking-uri", tracking.uri)
-    assert result.exit_code == 0, result.exception
-    assert f"flips  {((P[0] > 0.5) != (P[1] > 0.5)).mean():7.2%}" in result.stdout
-    assert f"{pair[0]}/predictions.json: read as probabilities; " in result.stdout
-    out = tmp_path / "review.csv"
-    assert run("score", *pair, "--review", str(out), "--tracking-uri", tracking.uri).exit_code == 0
-    assert len(pd.read_csv(out)) == T
-
-
-def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
+def test_what_is_unclear_or_missing_is_named(tracking):
     experiment = tracking.experiment("wrong")
     labels = bare(0)
     two = tracking.run(experiment, {"a.json": labels, "b.csv": labels})

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree as xml
 
 import numpy as np
 import pandas as pd
@@ -125,19 +124,3 @@ def test_the_command_writes_page_json_markdown_and_csv(tables: list[str], tmp_pa
     headline = f"The update flips {100 * content['flips']['value']:.1f} % of the predictions"
     assert f"<h1>{headline}</h1>" in files["html"].read_text()
     assert files["markdown"].read_text().startswith(f"### {headline}\n")
-
-
-def test_a_gate_speaks_to_pull_requests_programs_and_ci_systems(tables: list[str]) -> None:
-    said = {
-        form: RUN.invoke(app, ["gate", *tables[:2], "--max-flips", "5%", "--format", form])
-        for form in ("text", "markdown", "json", "junit")
-    }
-    assert {result.exit_code for result in said.values()} == {1}
-    content = json.loads(said["json"].stdout)
-    (reason,) = content["reasons"]
-    assert not content["passed"]
-    assert said["text"].stdout.splitlines()[-1] == f"failed: {reason}"
-    assert said["markdown"].stdout.startswith(f"### Gate failed: {reason}\n")
-    suite = xml.fromstring(said["junit"].stdout)
-    assert suite.get("failures") == "1"
-    assert suite.find("testcase/failure").get("message") == reason
