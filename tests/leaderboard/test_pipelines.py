@@ -107,10 +107,13 @@ def test_published_results_hold_each(results: Results, cells: list[Cell], tmp_pa
         mine = replace(cells[3], key=replace(cells[3].key, learner="linear"), title="Bagging K=5 · Linear")
         (summary,) = (one for one in summaries(collect([*cells, mine])) if one.key == "classification/headline")
         assert {row.title for row in summary.rows if row.badge == YOURS} == {mine.title}
-        fewer = [cell.only([1, 2, 3]) for cell in (*cells[2:4], mine)]
-        kept, said = published.among(fewer)
-        assert kept[0] is fewer[2]
+        elsewhere = replace(cells[2], key=replace(cells[2].key, canonical_seed=7))
+        fewer = [cell.only([1, 2, 3]) for cell in (*cells[2:4], mine, elsewhere)]
+        again = replace(cells[2], key=replace(cells[2].key, code="newer"))
+        kept, said = published.among([*fewer, again])
+        assert [cell.key for cell in kept[:3]] == [fewer[2].key, fewer[3].key, again.key]
         assert [line.partition(" on ")[0] for line in said] == ["Bagging K=5", "Bagging K=5 · SVM"]
+        assert "split 99: the published result, with train seeds 1-6, is shown instead of yours, with 1-3" in said[0]
     finally:
         published.listed_methods.cache_clear()
 

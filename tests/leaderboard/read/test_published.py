@@ -348,24 +348,3 @@ def _revised(line: str) -> str:
         content["key"] = asdict(decode_key(content["key"]))
         content["facts"].pop("reference_code", None)
     return json.dumps(content)
-
-
-@pytest.mark.long
-def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
-    keys = {"dataset": "bace", "method": "erm", "sampling": "paper"}
-    (erm,) = (c for c in published.shipped() if keys.items() <= asdict(c.key).items())
-    mine = replace(erm, key=replace(erm.key, method="mine"), title="Mine").only([1, 2, 3])
-    elsewhere = replace(erm, key=replace(erm.key, canonical_seed=7)).only([1, 2, 3])
-    cells, said = published.among([erm.only([1, 2, 3]), mine, elsewhere])
-    assert cells[:2] == [mine, elsewhere]
-    (entry,) = (e for e in collect(cells).datasets[0].entries if e.method == "erm")
-    assert entry.cells[99].key.seeds == erm.key.seeds
-    assert entry.cells[7].key.seeds == (1, 2, 3)
-    assert len(said) == 1
-    assert (
-        "ERM on bace, split 99: the published result, with train seeds 1-10, is shown instead of yours, with 1-3"
-        in said[0]
-    )
-    again = replace(erm, key=replace(erm.key, code="newer"))
-    assert published.among([again])[0][0] is again
-    assert published.among([again])[1] == []
