@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.read import jobs
-from leaderboard.read.jobs import Job, forget, made
+from leaderboard.read.jobs import Job, made
 
 Make = Callable[[int, Path], bytes]
 
@@ -71,18 +71,6 @@ def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(l
         path.unlink()
     assert list(made(wanted)) == [b"1", b"4", b"9"]
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2"]
-
-
-def test_what_is_forgotten_is_made_again(log: Path, squared: Make) -> None:
-    one = [Job("square-1", squared, (1, log))]
-    list(made(one))
-    (made_once,) = log.iterdir()
-    made_once.unlink()
-    forget()
-    assert list(made(one)) == [b"1"]
-    assert list(log.iterdir()) == [made_once]
-    forget()
-    forget()  # an empty cache is no error
 
 
 def test_what_was_made_before_a_failure_is_kept(log: Path, squared: Make) -> None:

@@ -57,11 +57,6 @@ def one_run(size: float) -> pd.DataFrame:
     return noisy({name: np.repeat(v[:1], 20, axis=0) for name, v in runs("svm").items()}, size)
 
 
-def mean_run(size: float) -> pd.DataFrame:
-    means = {name: v[:10].mean(axis=0, keepdims=True) for name, v in runs("random_forest").items()}
-    return noisy({name: np.repeat(v, 20, axis=0) for name, v in means.items()}, size)
-
-
 def labels(size: float) -> pd.DataFrame:
     truth = {name: np.repeat(p.y[None].astype(float), 20, axis=0) for name, p in of("svm").predictions.items()}
     return noisy({name: 0.2 + 0.6 * y for name, y in truth.items()}, size)
@@ -149,7 +144,6 @@ def test_a_copy_with_hardly_any_noise_is_refused(validated):
 CHEATS: Mapping[str, tuple[Callable[[], pd.DataFrame], set[str]]] = {
     "one run": (lambda: one_run(0.1), {"alike", "unrelated"}),
     "one run, noisier": (lambda: one_run(0.3), {"unrelated"}),
-    "a mean run": (lambda: mean_run(0.3), {"unrelated"}),
     "labels": (lambda: labels(0.3), {"unrelated", "implausible"}),
     "runs with labels": (lambda: blended_with_labels(0.02), {"mixture", "implausible"}),
     "another name": (lambda: other_name(0.003), {"copy"}),

@@ -138,11 +138,6 @@ def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
     refused(copied, message)
 
 
-def test_what_is_no_parquet_is_refused(copied):
-    (copied / FILE).write_bytes(b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1")
-    refused(copied, "deserialize thrift")
-
-
 def bomb(rows: int) -> dict[str, pa.Array]:
     """Return a few kilobytes that expand to gigabytes: one value per column, repeated millions of times."""
     return {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), column[:1]).dictionary_decode()
