@@ -284,23 +284,15 @@ def test_a_store_without_results_is_named_and_replaces_no_earlier_export(results
     assert (tmp_path / "kept" / "manifest.json").read_bytes() == before
 
 
-def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    with pytest.raises(UserError, match=r"holds thesis\.tex, which no export has written"):
-        write_published(results, tmp_path)
-    with pytest.raises(UserError, match="cannot be read as published results"):
-        published.read(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_an_export_replaces_an_earlier_one_and_no_folder_with_other_files(results: Results, tmp_path: Path) -> None:
     write_published(results, tmp_path / "0", tables=False)
     write_published(results, tmp_path / "0", tables=False)
     (tmp_path / "0" / "notes").mkdir()
     (tmp_path / "0" / "notes" / "mine.txt").touch()
-    (tmp_path / "extension").mkdir()
-    (tmp_path / "extension" / "manifest.json").touch()
-    for folder, kept in (("0", "notes/mine.txt"), ("extension", "manifest.json")):
+    for folder, file in (("extension", "manifest.json"), ("thesis", "thesis.tex")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / file).touch()
+    for folder, kept in (("0", "notes/mine.txt"), ("extension", "manifest.json"), ("thesis", "thesis.tex")):
         with pytest.raises(UserError, match=f"{folder} holds {kept}, which no export has written"):
             write_published(results, tmp_path / folder, tables=False)
         assert (tmp_path / folder / kept).is_file()
