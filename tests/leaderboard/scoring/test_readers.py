@@ -51,6 +51,8 @@ MARGIN = 1.4 * (2 * TRUE - 1) + RNG.normal(size=T) + 0.7 * RNG.normal(size=(5, T
 CHANCE = 1 / (1 + np.exp(-MARGIN))
 CLASS = (CHANCE > 0.5).astype(int)
 FLIPS, BAD = (CLASS[0] != CLASS[1]).mean(), ((CLASS[0] == TRUE) & (CLASS[1] != TRUE)).mean()
+PAIR, CALLS = CHANCE[:2], CLASS[:2]
+BOTH = {"flips": FLIPS, "bad": BAD}
 IC50 = (6 + TRUE + RNG.normal(size=T)).round(2)
 VALUES = IC50 + 0.3 * RNG.normal(size=(5, T))
 SMILES = [f"C{t}" for t in range(T)]
@@ -71,82 +73,72 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
-ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, CHANCE[:2].round(2))
+ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, PAIR.round(2))
 SPARSE = np.arange(T) == 199
 
 
 def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -> list[pd.DataFrame]:
     """Tables of two models, of which the new one calls the classes ``low`` and ``high``."""
-    a, b = two(y_pred=CLASS[:2], **more)
+    a, b = two(y_pred=CALLS, **more)
     return [a.replace({"y_pred": dict(enumerate(old))}), b.replace({"y_pred": {0: low, 1: high}})]
 
 
-MOVED = {"NR-AR": CHANCE[:2], "SR-p53": (0.9 * CHANCE[:2] + 0.05).round(4)}
-NAMED = {"inactive": 1 - CHANCE[:2], "active": CHANCE[:2]}
-MISSING = [two(y_true=TRUE, p1=CHANCE[:2])[0], two(y_true=TRUE, p1=CHANCE[:2])[1].iloc[5:]]
+MOVED = {"NR-AR": PAIR, "SR-p53": (0.9 * PAIR + 0.05).round(4)}
+NAMED = {"inactive": 1 - PAIR, "active": PAIR}
+MISSING = [two(y_true=TRUE, p1=PAIR)[0], two(y_true=TRUE, p1=PAIR)[1].iloc[5:]]
 CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
-    "truth under the assay's name": (two(active=TRUE, pred=CLASS[:2]), {}, {"flips": FLIPS}),
-    "truth that is named": (
-        *(two(active=TRUE, pred=CLASS[:2]), {"truth_column": "active"}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "truth under the assay's name": (two(active=TRUE, pred=CALLS), {}, {"flips": FLIPS}),
+    "truth that is named": (two(active=TRUE, pred=CALLS), {"truth_column": "active"}, BOTH),
     "a regression under its name": (
-        *(two(pIC50=IC50, pIC50_pred=VALUES[:2]), {}),
+        two(pIC50=IC50, pIC50_pred=VALUES[:2]),
+        {},
         {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
     ),
-    "predict_proba": (two(**{"0": 1 - CHANCE[:2], "1": CHANCE[:2]}), {}, {"flips": FLIPS}),
-    "predict_proba and truth": (
-        *(two(y_true=TRUE, **{"1": CHANCE[:2], "0": 1 - CHANCE[:2]}), {}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "predict_proba": (two(**{"0": 1 - PAIR, "1": PAIR}), {}, {"flips": FLIPS}),
+    "predict_proba and truth": (two(y_true=TRUE, **{"1": PAIR, "0": 1 - PAIR}), {}, BOTH),
     "probabilities of a boolean and truth": (
-        *(two(y_true=TRUE.astype(bool), **{"True": CHANCE[:2], "False": 1 - CHANCE[:2]}), {}),
-        {"flips": FLIPS, "bad": BAD},
+        two(y_true=TRUE.astype(bool), **{"True": PAIR, "False": 1 - PAIR}),
+        {},
+        BOTH,
     ),
-    "probabilities by the names of classes": (
-        *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "probabilities by the names of classes": (two(y_true=WORD[TRUE], inactive=1 - PAIR, active=PAIR), {}, BOTH),
     "numbers for columns of classes": (two(y_true=TRUE, **NAMED), {}, "--classes inactive,active$"),
     "numbers for columns of three classes": (
-        *(two(y_true=TRUE + 1, low=CHANCE[:2] / 2, mid=CHANCE[:2] / 2, high=1 - CHANCE[:2]), {}),
+        two(y_true=TRUE + 1, low=PAIR / 2, mid=PAIR / 2, high=1 - PAIR),
+        {},
         "--classes low,mid,high$",
     ),
-    "numbers for columns of classes, said": (
-        *(two(y_true=TRUE, **NAMED), {"classes": ("inactive", "active")}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "numbers for columns of classes, said": (two(y_true=TRUE, **NAMED), {"classes": ("inactive", "active")}, BOTH),
     "numbers for columns in another order": (
-        *(two(y_true=TRUE, **NAMED), {"classes": ("0", "1")}),
+        two(y_true=TRUE, **NAMED),
+        {"classes": ("0", "1")},
         "--probabilities inactive,active$",
     ),
     "numbers for columns in another order, said": (
-        *(two(y_true=TRUE, **NAMED), {"classes": ("0", "1"), "probabilities": ("inactive", "active")}),
-        {"flips": FLIPS, "bad": BAD},
+        two(y_true=TRUE, **NAMED),
+        {"classes": ("0", "1"), "probabilities": ("inactive", "active")},
+        BOTH,
     ),
     "words for columns in another order": (
-        *(two(y_true=WORD[TRUE], B=1 - CHANCE[:2], A=CHANCE[:2]), {"classes": ("inactive", "active")}),
+        two(y_true=WORD[TRUE], B=1 - PAIR, A=PAIR),
+        {"classes": ("inactive", "active")},
         "--probabilities B,A$",
     ),
-    "words for numbers": (two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {}, "--classes"),
-    "words for numbers, said": (
-        *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("inactive", "active")}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "words for numbers": (two(y_true=TRUE, y_pred=WORD[CALLS]), {}, "--classes"),
+    "words for numbers, said": (two(y_true=TRUE, y_pred=WORD[CALLS]), {"classes": ("inactive", "active")}, BOTH),
     "words for numbers, said twice": (
-        *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("0", "1", "inactive", "active")}),
+        two(y_true=TRUE, y_pred=WORD[CALLS]),
+        {"classes": ("0", "1", "inactive", "active")},
         "do not match.* e.g. --classes inactive,active$",
     ),
-    "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CLASS[:2] + 1), {}, "--classes"),
-    "1 and 2 for 0 and 1, said": (
-        *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
-    "-1 and 1 for a truth of 0 and 1": (two(y_true=TRUE, y_pred=2 * CLASS[:2] - 1), {}, "--classes -1,1$"),
-    "0 and 1 for a truth of 1 and 2": (two(y_true=TRUE + 1, y_pred=CLASS[:2]), {}, "--classes 1,2$"),
+    "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CALLS + 1), {}, "--classes"),
+    "1 and 2 for 0 and 1, said": (two(y_true=TRUE, y_pred=CALLS + 1), {"classes": ("1", "2")}, BOTH),
+    "-1 and 1 for a truth of 0 and 1": (two(y_true=TRUE, y_pred=2 * CALLS - 1), {}, "--classes -1,1$"),
+    "0 and 1 for a truth of 1 and 2": (two(y_true=TRUE + 1, y_pred=CALLS), {}, "--classes 1,2$"),
     "numbers and words in one column": (coded("0", "Active"), {}, r"b.csv: .* numbers \(0\) and words \(Active\)"),
     "-1 in the truth alone": (
-        *(two(y_true=np.where(np.arange(len(TRUE)) < 3, -1, TRUE), y_pred=CLASS[:2]), {}),
+        two(y_true=np.where(np.arange(len(TRUE)) < 3, -1, TRUE), y_pred=CALLS),
+        {},
         "if -1 means a missing value, leave such examples out of all tables; if it is a class, --classes=-1,0,1$",
     ),
     "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
@@ -159,59 +151,50 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "1 and 2 of another model, said": (coded(1, 2, (0, 1)), {"classes": ("1", "2")}, {"flips": FLIPS}),
     "decimals of another model": (coded("0.00", "1.00", (0, 1)), {}, {"flips": FLIPS}),
     "a word for a missing truth": (
-        two(y_true=np.where(np.arange(T) < 3, "n.d.", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        two(y_true=np.where(np.arange(T) < 3, "n.d.", WORD[TRUE]), y_pred=WORD[CALLS]),
         {},
         "a.csv, row 1, column 'y_true': 'n.d.' stands for a missing value",
     ),
-    "NA beside numbers": (two(y_true=np.where(SPARSE, "NA", TRUE.astype(str)), p1=CHANCE[:2]), {}, "row 200.*'NA'"),
+    "NA beside numbers": (two(y_true=np.where(SPARSE, "NA", TRUE.astype(str)), p1=PAIR), {}, "row 200.*'NA'"),
     "failures among predictions": (
-        two(y_true=WORD[TRUE], y_pred=np.where(SPARSE, "error", WORD[CLASS[:2]])),
+        two(y_true=WORD[TRUE], y_pred=np.where(SPARSE, "error", WORD[CALLS])),
         {},
         "row 200, column 'y_pred': 'error' stands for a missing value",
     ),
     "a class that is called none": (
-        two(y_true=np.where(SPARSE, "none", WORD[TRUE]), y_pred=WORD[CLASS[:2]]),
+        two(y_true=np.where(SPARSE, "none", WORD[TRUE]), y_pred=WORD[CALLS]),
         {"classes": ("none", "inactive", "active")},
         {"flips": FLIPS},
     ),
-    "plus and minus": (two(y_pred=np.array(["-", "+"], dtype=object)[CLASS[:2]]), {}, {"flips": FLIPS}),
-    "true words and a probability": (two(y_true=WORD[TRUE], p1=CHANCE[:2]), {}, "--classes"),
-    "true words and a probability, said": (
-        *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
-    "true words and the probability of one": (
-        *(two(y_true=WORD[TRUE], prob_active=CHANCE[:2]), {}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "plus and minus": (two(y_pred=np.array(["-", "+"], dtype=object)[CALLS]), {}, {"flips": FLIPS}),
+    "true words and a probability": (two(y_true=WORD[TRUE], p1=PAIR), {}, "--classes"),
+    "true words and a probability, said": (two(y_true=WORD[TRUE], p1=PAIR), {"classes": ("inactive", "active")}, BOTH),
+    "true words and the probability of one": (two(y_true=WORD[TRUE], prob_active=PAIR), {}, BOTH),
     "tasks": (two(**MOVED), {}, "--task-column"),
     "one task": (two(**MOVED), {"task": "NR-AR", "kind": "probabilities"}, {"flips": FLIPS}),
-    "tasks with their predictions": (
-        *(two(A=TRUE, A_pred=CLASS[:2], B=TRUE, B_pred=1 - CLASS[:2]), {"task": "A"}),
-        {"flips": FLIPS, "bad": BAD},
-    ),
+    "tasks with their predictions": (two(A=TRUE, A_pred=CALLS, B=TRUE, B_pred=1 - CALLS), {"task": "A"}, BOTH),
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
-    "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, BOTH),
     "margins of one model": (
-        [two(y_true=TRUE, s=MARGIN[:2])[0], two(y_true=TRUE, s=CHANCE[:2])[1]],
+        [two(y_true=TRUE, s=MARGIN[:2])[0], two(y_true=TRUE, s=PAIR)[1]],
         {"logits": ("s",)},
         "b.csv: --logits s: from 0.* use --probabilities, and write them in all tables",
     ),
-    "the examples": (two(y_true=TRUE, x=CLASS[:2]), {"runs": ("smiles",)}, "a.csv has the examples or runs in one"),
-    "a run twice": (two(y_true=TRUE, x=CLASS[:2]), {"runs": ("x", "x")}, "--runs x,x: names 'x' twice"),
+    "the examples": (two(y_true=TRUE, x=CALLS), {"runs": ("smiles",)}, "a.csv has the examples or runs in one"),
+    "a run twice": (two(y_true=TRUE, x=CALLS), {"runs": ("x", "x")}, "--runs x,x: names 'x' twice"),
     "columns of two kinds": (
-        two(y_true=TRUE, x=CLASS[:2], p=CHANCE[:2]),
+        two(y_true=TRUE, x=CALLS, p=PAIR),
         {"runs": ("x",), "probabilities": ("p",)},
         "--probabilities and --runs both name the columns to read: give one of them",
     ),
-    "percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round(1)), {}, "percent, divide them by 100"),
-    "whole percent": (two(y_true=TRUE, score=(100 * CHANCE[:2]).round()), {}, "percent, divide them by 100"),
-    "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * CHANCE[:2]), {}, "percent, divide them by 100"),
-    "percent as margins": (two(y_true=TRUE, score=100 * CHANCE[:2]), {"logits": ("score",)}, "margins are below 0"),
-    "log probabilities as margins": (two(score=np.log(CHANCE[:2])), {"logits": ("score",)}, "margins are below 0"),
+    "percent": (two(y_true=TRUE, score=(100 * PAIR).round(1)), {}, "percent, divide them by 100"),
+    "whole percent": (two(y_true=TRUE, score=(100 * PAIR).round()), {}, "percent, divide them by 100"),
+    "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * PAIR), {}, "percent, divide them by 100"),
+    "percent as margins": (two(y_true=TRUE, score=100 * PAIR), {"logits": ("score",)}, "margins are below 0"),
+    "log probabilities as margins": (two(score=np.log(PAIR)), {"logits": ("score",)}, "margins are below 0"),
     "another truth": (
-        two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=CHANCE[:2]),
+        two(y_true=np.stack([TRUE, np.r_[1 - TRUE[0], TRUE[1:]]]), p1=PAIR),
         {},
         "the true value of example 'C0' differs, [01] and [01]: .* --truth",
     ),
@@ -227,8 +210,8 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "missing rows": (MISSING, {}, "--common-rows"),
     "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
-    "opposite columns": (two(y_true=TRUE, seed0=CHANCE[:2], seed1=(0.9 - 0.8 * CHANCE[:2])), {}, "no two runs"),
-    "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - CHANCE[:2]), {}, "--probabilities"),
+    "opposite columns": (two(y_true=TRUE, seed0=PAIR, seed1=(0.9 - 0.8 * PAIR)), {}, "no two runs"),
+    "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - PAIR), {}, "--probabilities"),
     "probabilities of two decimals": (
         two(p0=(1 - ROUNDED).round(2), p1=ROUNDED.round(2)),
         {},
@@ -245,15 +228,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         "b.csv: 'p1' is lower where the class is 1, .* add --probabilities p0,p1$",
     ),
     "the probability of the predicted class": (two(prob=np.maximum(CHANCE, 1 - CHANCE)[:2]), {}, "--probabilities"),
-    "classes by another threshold": (two(y_true=TRUE, prob=CHANCE[:2], pred=(CHANCE[:2] > 0.3) * 1), {}, "--runs"),
-    "classes of another threshold under any name": (
-        two(p1=CHANCE[:2], call=WORD[(CHANCE[:2] > 0.3) * 1]),
-        {},
-        "--runs",
-    ),
-    "classes under any name": (two(p1=CHANCE[:2], call=WORD[CLASS[:2]]), {}, {"flips": FLIPS}),
-    "between 0 and 1 without truth": (two(pred=CHANCE[:2]), {}, "--kind"),
-    "another test set beside": (two(p1=CHANCE[:2], split=np.where(TRUE, "id", "ood")), {}, "one test set"),
+    "classes by another threshold": (two(y_true=TRUE, prob=PAIR, pred=(PAIR > 0.3) * 1), {}, "--runs"),
+    "classes of another threshold under any name": (two(p1=PAIR, call=WORD[(PAIR > 0.3) * 1]), {}, "--runs"),
+    "classes under any name": (two(p1=PAIR, call=WORD[CALLS]), {}, {"flips": FLIPS}),
+    "between 0 and 1 without truth": (two(pred=PAIR), {}, "--kind"),
+    "another test set beside": (two(p1=PAIR, split=np.where(TRUE, "id", "ood")), {}, "one test set"),
 }
 
 
@@ -272,14 +251,14 @@ def test_two_models_are_compared_right_or_the_option_is_named(name: str, tmp_pat
     "name", ["prob_inactive", "p0", "p_negative", "prob_non_toxic", "p_no", "Probability(Class=0)"]
 )
 def test_the_probability_of_the_first_class_is_not_taken_for_that_of_the_second(name: str, tmp_path: Path) -> None:
-    few = [frame[:10] for frame in two(y_true=TRUE, **{name: 1 - CHANCE[:2]})]
+    few = [frame[:10] for frame in two(y_true=TRUE, **{name: 1 - PAIR})]
     other = [two(**{name: 1 - CHANCE[0]})[0], two(p_active=CHANCE[1])[0]]
     for frames in (few, other, other[::-1]):
         with pytest.raises(
             UserError, match=r"is by its name the probability of the first of two classes.*--probabilities"
         ):
             found(frames, tmp_path)
-    assert gate(*found(two(**{name: 1 - CHANCE[:2]}), tmp_path), 1.0).estimates["flips"].value == pytest.approx(FLIPS)
+    assert gate(*found(two(**{name: 1 - PAIR}), tmp_path), 1.0).estimates["flips"].value == pytest.approx(FLIPS)
 
 
 NOTATIONS = {
@@ -301,7 +280,7 @@ TRUTHS = {
 
 @pytest.mark.parametrize("notation", NOTATIONS)
 def test_a_prediction_in_another_notation_is_named_with_its_row_and_no_true_value_taken_instead(notation, tmp_path):
-    written = np.vectorize(NOTATIONS[notation])(CHANCE[:2])
+    written = np.vectorize(NOTATIONS[notation])(PAIR)
     with pytest.raises(UserError, match=r"a\.csv, row 1, column 'p1': '.*' is no number: .* --kind labels"):
         found(two(y_true=TRUE, p1=written), tmp_path)
     for name in ("y_pred", "active_pred", "mean", "logit"):
@@ -312,7 +291,7 @@ def test_a_prediction_in_another_notation_is_named_with_its_row_and_no_true_valu
 
 @pytest.mark.parametrize(
     "beside",
-    [{"mean": CHANCE[:2]}, {"std": 0.1}, {"cut": np.repeat([[0.6], [0.7]], T, axis=1)}],
+    [{"mean": PAIR}, {"std": 0.1}, {"cut": np.repeat([[0.6], [0.7]], T, axis=1)}],
     ids=["another name", "no predictions", "a constant"],
 )
 def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_not_taken(beside, tmp_path):
@@ -323,7 +302,7 @@ def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_n
 
 @pytest.mark.parametrize("name", ["logp_pred", "stability_pred", "fold0_pred", "rank_pred"])
 def test_a_prediction_of_what_is_else_said_about_examples_is_a_prediction(name: str, tmp_path: Path) -> None:
-    estimates = gate(*found(two(y_true=TRUE, **{name: CHANCE[:2]}), tmp_path), 1.0).estimates
+    estimates = gate(*found(two(y_true=TRUE, **{name: PAIR}), tmp_path), 1.0).estimates
     assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
 
 
@@ -393,19 +372,19 @@ def test_a_truth_of_another_unit_and_probabilities_of_another_class_are_pointed_
 
 
 def test_examples_that_only_numbers_of_rows_name_are_pointed_at(tmp_path: Path) -> None:
-    frames = [frame.drop(columns="smiles").reset_index(names="") for frame in two(p1=CHANCE[:2])]
+    frames = [frame.drop(columns="smiles").reset_index(names="") for frame in two(p1=PAIR)]
     assert found(frames, tmp_path)[0].columns.startswith("examples by the numbers of the rows in ''; predictions: p1")
 
 
 @pytest.mark.parametrize("known", ["SMILES", "Name", "InChIKey"])
 def test_numbers_of_rows_are_no_ids_if_another_column_names_the_examples(known: str, tmp_path: Path) -> None:
-    frames = [pd.DataFrame({known: SMILES, "p1": p}) for p in CHANCE[:2]]
+    frames = [pd.DataFrame({known: SMILES, "p1": p}) for p in PAIR]
     frames[1] = frames[1].sort_values("p1", ignore_index=True)
     for frame in frames:
         frame.insert(0, "id", range(T))
     with pytest.raises(UserError, match=f"example '.*' of the column 'id' has 'C.*' and 'C.*' in the column '{known}'"):
         found(frames, tmp_path)
-    for frame, p in zip(frames, CHANCE[:2], strict=True):
+    for frame, p in zip(frames, PAIR, strict=True):
         frame["interval"] = [f"{x:.1f}-{x + 0.1:.2f} ({x:.2f})" for x in p]
     frames[1][known] = [f"{text}O" for text in SMILES]  # other SMILES of the same molecules are no sign
     assert found(frames, tmp_path)[1].ids.tolist() == [str(t) for t in range(T)]
@@ -442,20 +421,20 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         ),
         (wide(CLASS, "{}", y_true=TRUE), {}, "5 runs: 0 … 4; truth: y_true."),
         (
-            wide(0.5 + CHANCE[:2] / 500, "active_model_{}", active=TRUE),
+            wide(0.5 + PAIR / 500, "active_model_{}", active=TRUE),
             {},
             "2 runs: active_model_0, active_model_1; truth: active.",
         ),
-        (wide(CLASS[:2], "rf{}"), {"runs": ("rf0", "rf1")}, "2 runs: rf0, rf1."),
-        (wide(CLASS[:2], "rf{}"), {}, UserError("--runs")),
+        (wide(CALLS, "rf{}"), {"runs": ("rf0", "rf1")}, "2 runs: rf0, rf1."),
+        (wide(CALLS, "rf{}"), {}, UserError("--runs")),
         (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
         (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
-        (wide(CHANCE[:2], "pred_{} %", y_true=TRUE), {}, UserError("'pred_0 %', 'pred_1 %': each may be .* --runs")),
-        (wide(CHANCE[:2], "pred_{}h", y_true=TRUE), {}, UserError("'pred_0h', 'pred_1h': each may be .* --runs")),
-        (wide(CHANCE[:2], "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
-        (wide(CHANCE[:2], "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),
-        (wide(CHANCE[:2], "run{}pred", y_true=TRUE), {}, "2 runs: run0pred, run1pred; truth: y_true."),
-        (wide(CLASS[:2], "run{}"), {"classes": ("a", "a")}, UserError("--classes a,a: names 'a' twice")),
+        (wide(PAIR, "pred_{} %", y_true=TRUE), {}, UserError("'pred_0 %', 'pred_1 %': each may be .* --runs")),
+        (wide(PAIR, "pred_{}h", y_true=TRUE), {}, UserError("'pred_0h', 'pred_1h': each may be .* --runs")),
+        (wide(PAIR, "model_{}h", y_true=TRUE), {}, UserError("'model_0h', 'model_1h': runs of one .* --runs")),
+        (wide(PAIR, "pred_202{}", y_true=TRUE), {}, UserError("'pred_2020', 'pred_2021': each .* --runs")),
+        (wide(PAIR, "run{}pred", y_true=TRUE), {}, "2 runs: run0pred, run1pred; truth: y_true."),
+        (wide(CALLS, "run{}"), {"classes": ("a", "a")}, UserError("--classes a,a: names 'a' twice")),
         (wide(VALUES, "run_{}"), {"classes": ("a", "b")}, UserError("--classes a,b: .* has values")),
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
         (
@@ -564,23 +543,23 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
     """As chemprop writes predictions, under the name of the target."""
     truth = tmp_path / "assays.csv"
     save(pd.DataFrame({"smiles": SMILES[::-1], "active": TRUE[::-1], "MW": 300.0}), truth)
-    estimates = gate(*found(two(active=CHANCE[:2]), tmp_path, truth=truth), 1.0).estimates
+    estimates = gate(*found(two(active=PAIR), tmp_path, truth=truth), 1.0).estimates
     assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
     with pytest.raises(UserError, match="may be the true values: say which with --truth-column"):
-        found(two(pred=CLASS[:2]), tmp_path, truth=truth)
+        found(two(pred=CALLS), tmp_path, truth=truth)
     save(pd.DataFrame({"smiles": SMILES[1:], "active": TRUE[1:]}), truth)
     with pytest.raises(UserError, match=r"'C0' has no true value.*, add --common-rows"):
-        found(two(active=CHANCE[:2]), tmp_path, truth=truth)
-    assert len(found(two(active=CHANCE[:2]), tmp_path, truth=truth, common=True)[0].ids) == T - 1
+        found(two(active=PAIR), tmp_path, truth=truth)
+    assert len(found(two(active=PAIR), tmp_path, truth=truth, common=True)[0].ids) == T - 1
     save(pd.DataFrame({"smiles": SMILES, "active": ["n/a", *TRUE[1:]]}), truth)
     with pytest.raises(UserError, match=r"'C0' has no true value.*, add --common-rows"):
-        found(two(active=CHANCE[:2]), tmp_path, truth=truth)
+        found(two(active=PAIR), tmp_path, truth=truth)
 
 
 def test_the_gaps_of_one_task_in_a_file_of_true_values_are_left_out_with_common_rows(tmp_path: Path) -> None:
     gaps = np.where(np.arange(T) % 3 == 0, np.nan, TRUE)
     truth = save(pd.DataFrame({"smiles": SMILES, "A": gaps, "B": TRUE}), tmp_path / "truth.csv")
-    tables = two(A=CHANCE[:2], B=CHANCE[2:4])
+    tables = two(A=PAIR, B=CHANCE[2:4])
     first = found(tables, tmp_path, truth=truth, task="A", common=True)[0]
     np.testing.assert_array_equal(first.y, TRUE[np.arange(T) % 3 > 0])
     assert first.columns.endswith("200 of 200 examples, those in common; 133 of these have a true value.")
@@ -599,7 +578,7 @@ def test_a_true_value_in_another_notation_is_no_class(text: str, tmp_path: Path)
     [("-", "+"), ("BBB-", "BBB+"), ("Nein", "Ja"), ("inaktiv", "aktiv"), ("unstable", "stable")],
 )
 def test_the_option_for_classes_is_shown_with_the_negative_class_first(negative, positive, tmp_path: Path) -> None:
-    tables = two(y_pred=CLASS[:2], y_true=np.where(TRUE, positive, negative))
+    tables = two(y_pred=CALLS, y_true=np.where(TRUE, positive, negative))
     with pytest.raises(UserError, match=re.escape(f"e.g. --classes {negative},{positive}")):
         found(tables, tmp_path)
     estimates = gate(*found(tables, tmp_path, classes=(negative, positive)), 1.0).estimates
@@ -608,7 +587,7 @@ def test_the_option_for_classes_is_shown_with_the_negative_class_first(negative,
 
 @pytest.mark.parametrize("column", ["p1", "y_pred"])
 def test_classes_that_seem_to_be_exchanged_are_pointed_at(column: str, tmp_path: Path) -> None:
-    tables = two(y_true=WORD[TRUE], **{column: CHANCE[:2] if column == "p1" else CLASS[:2]})
+    tables = two(y_true=WORD[TRUE], **{column: PAIR if column == "p1" else CALLS})
     expected = (
         f"{column} in .*a.csv says inactive more often where the truth is active: .*use --classes inactive,active"
     )
@@ -617,11 +596,11 @@ def test_classes_that_seem_to_be_exchanged_are_pointed_at(column: str, tmp_path:
 
 
 def test_the_tables_of_knime_and_caret_have_their_truth_beside_predictions(tmp_path: Path) -> None:
-    p = {"P (active=0)": 1 - CHANCE[:2], "P (active=1)": CHANCE[:2], "Prediction (active)": CLASS[:2]}
+    p = {"P (active=0)": 1 - PAIR, "P (active=1)": PAIR, "Prediction (active)": CALLS}
     knime = [
         frame.drop(columns="smiles").rename_axis("row ID").rename("Row{}".format) for frame in two(active=TRUE, **p)
     ]
-    caret = two(pred=CLASS[:2], obs=TRUE)
+    caret = two(pred=CALLS, obs=TRUE)
     for tables in ([frame.reset_index() for frame in knime], caret):
         assert gate(*found(tables, tmp_path), 1.0).estimates["bad"].value == pytest.approx(BAD)
 
