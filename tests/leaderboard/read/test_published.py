@@ -42,9 +42,6 @@ def test_results_of_each_sampling_come_back_under_it(results: Results, tmp_path:
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
     write_published(collect([*paper, *halves]), tmp_path / "0")
     assert (tmp_path / "0" / "predictions" / "halves" / "synthetic_regression-0.parquet").is_file()
-    assert (tmp_path / "0" / "tables" / "halves" / "ranks.csv").is_file() == (
-        tmp_path / "0" / "tables" / "ranks.csv"
-    ).is_file()
     tests = [f"{d.name}-{evalset}" for d in results.datasets for evalset in d.evalsets]
     for folder in (tmp_path / "0" / "tables", tmp_path / "0" / "tables" / "halves"):
         shown = {path.name for path in (folder / "datasets").iterdir()}

@@ -88,24 +88,6 @@ def warped(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(p1=p1, p0=1 - p1)
 
 
-def edited(change: float) -> pd.DataFrame:
-    """Noisy runs of the SVM; in each halving, the second is moved across 0.5 where the first lies on the other side."""
-    rng, moved = np.random.default_rng(0), {}
-    for name, v in runs("svm").items():
-        noisy_runs = v + 0.1 * v.std() * rng.normal(size=v.shape)
-        first, second = noisy_runs[::2], noisy_runs[1::2]
-        agreed = np.where(first > 0.5, np.maximum(second, 0.5 + change), np.minimum(second, 0.5 - change))
-        moved[name] = np.stack([first, agreed], axis=1).reshape(v.shape)
-    return table(moved)
-
-
-def with_one_list() -> pd.DataFrame:
-    """Noisy runs of the SVM; in each halving, the second is changed to have the first one's list of matched calls."""
-    rng, p = np.random.default_rng(0), of("svm").predictions
-    noised = {name: v + 0.1 * v.std() * rng.normal(size=v.shape) for name, v in runs("svm").items()}
-    return table({name: one_list(v, p[name].class_shares[1]) for name, v in noised.items()})
-
-
 def one_list(runs: np.ndarray, share: float) -> np.ndarray:
     """Scores (R, T), changed so that the two runs of each halving have the same ``share`` of molecules at the top."""
     runs, length = runs.copy(), round(runs.shape[1] * share)
@@ -150,8 +132,6 @@ CHEATS: Mapping[str, tuple[Callable[[], pd.DataFrame], set[str]]] = {
     "another name, warped": (lambda: warped(other_name(0.001)), {"copy"}),
     "mixtures": (lambda: mixture(0.02), {"mixture"}),
     "mixtures, warped": (lambda: warped(mixture(0.02)), {"mixture"}),
-    "runs that agree on the decision": (lambda: edited(0.01), {"notch"}),
-    "runs that agree on the list": (with_one_list, {"notch"}),
     "runs moved towards their mean": (lambda: shrunken(0.01), {"mixture", "alike"}),
 }
 
