@@ -72,8 +72,6 @@ class ChurnEvaluator(ModelEvaluator):
         run_id: str,
         evaluator_config: Mapping[str, Any],
         model: Any = None,
-        extra_metrics: Any = None,
-        custom_artifacts: Any = None,
         predictions: str | None = None,
         model_id: str | None = None,
         **kwargs: Any,

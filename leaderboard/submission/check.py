@@ -71,9 +71,8 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
             f"{lacking} as another version"
         )
     others = [*_others(submissions, folder.method)] if submissions else []
-    others += [
-        cell for cell in published if not (cell.key.method == folder.method and submitted(cell))
-    ]  # a resubmission
+    # An earlier version of this submission is no other one.
+    others += [cell for cell in published if not (cell.key.method == folder.method and submitted(cell))]
     if folder.method in {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}:
         errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
     taken: dict[str, str] = {}

@@ -173,9 +173,8 @@ pipeline of their own."""
 
 
 def shipped_for(dataset: str) -> list[Cell]:
-    return [
-        cell for cell in published.shipped() if cell.key.dataset == dataset
-    ]  # all have been read, for ``validated``
+    every = published.shipped()  # all have been read, for ``validated``
+    return [cell for cell in every if cell.key.dataset == dataset]
 
 
 def rivals_of(cell: Cell) -> list[Cell]:
