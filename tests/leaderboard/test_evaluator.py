@@ -153,24 +153,21 @@ def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, mode
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "said"),
     [
-        (["models:/words/1", "models:/words/2"], "models:/words/1 is a model: give --data, the rows to predict for"),
-        (["a.csv", "b.csv", "--data", "new.csv"], "neither of the two is a model: give --data"),
-        (["models:/words/1", "b.csv", "--data", "none.csv"], "none.csv: cannot be read as Parquet"),
-        (
-            ["models:/words/1", "b.csv", "--data", "ids.csv"],
-            "ids.csv: no input for a model: its columns are example_id",
-        ),
-        (["models:/words/1", "b.csv", "--data", "x.csv", "--target", "z"], "x.csv: no column 'z' (--target)"),
-        (["models:/words/1", "b.csv", "--data", "x.csv"], "there is no tracking store at"),
+        ("models:/words/1 models:/words/2", "models:/words/1 is a model: give --data, the rows to predict for"),
+        ("a.csv b.csv --data new.csv", "neither of the two is a model: give --data"),
+        ("models:/words/1 b.csv --data none.csv", "none.csv: cannot be read as Parquet"),
+        ("models:/words/1 b.csv --data ids.csv", "ids.csv: no input for a model: its columns are example_id"),
+        ("models:/words/1 b.csv --data x.csv --target z", "x.csv: no column 'z' (--target)"),
+        ("models:/words/1 b.csv --data x.csv", "there is no tracking store at"),
     ],
 )
-def test_what_a_gate_of_models_lacks_is_named_before_any_model_is_loaded(tmp_path, monkeypatch, words, said):
+def test_what_a_gate_of_models_lacks_is_named_before_any_model_is_loaded(tmp_path, monkeypatch, line, said):
     (tmp_path / "ids.csv").write_text("example_id,y_true\na,1\n")
     (tmp_path / "x.csv").write_text("example_id,x\na,1\n")
     monkeypatch.chdir(tmp_path)
-    words = ["gate", *words, "--max-flips", "5%", "--tracking-uri", f"sqlite:///{tmp_path}/none.db"]
+    words = ["gate", *line.split(), "--max-flips", "5%", "--tracking-uri", f"sqlite:///{tmp_path}/none.db"]
     refused = CliRunner().invoke(app, words).exception
     assert isinstance(refused, UserError)
     assert said in str(refused)

@@ -153,13 +153,8 @@ def test_versions_logged_by_each_library_are_gated_as_they_predict(library: str,
     table.to_csv(store / "new.csv", index=False)
     table.to_parquet(store / "new.parquet")
     MlflowClient().set_registered_model_alias(library, "champion", "1")
-    words = [
-        "gate",
-        f"models:/{library}@champion",
-        f"models:/{library}/2",
-        "--tracking-uri",
-        f"sqlite:///{store}/mlflow.db",
-    ]
+    uri = f"sqlite:///{store}/mlflow.db"
+    words = ["gate", f"models:/{library}@champion", f"models:/{library}/2", "--tracking-uri", uri]
     files = ["new.csv", "new.parquet"] if library == "sklearn" else ["new.csv"]
     said = {}
     for file in files:
