@@ -117,24 +117,20 @@ def test_no_workflow_checks_out_or_runs_the_proposal():
     assert not any("${{" in line for line in runs)  # what strangers wrote is never part of a command
 
 
-@pytest.mark.parametrize("workflow", sorted((CHECKOUT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
-def test_actions_of_a_workflow_are_pinned_to_commits_and_no_second_index_is_asked(workflow):
-    text = workflow.read_text(encoding="utf-8")
-    actions = re.findall(r"uses: (\S+)", text)
-    assert actions
-    assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)] == []
-    assert "index-url" not in text
-
-
 TRIALS = {"ci.yml": {"wheel"}, "release.yml": {"try"}, "audit.yml": {"audit"}}
 """Jobs that install whatever is newest, to find what users will meet and what is known to be vulnerable."""
 
 
 @pytest.mark.parametrize("workflow", sorted((CHECKOUT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
-def test_a_workflow_installs_from_no_index_what_was_checked_by_hash(workflow):
+def test_a_workflow_pins_actions_to_commits_and_installs_from_no_index_what_was_checked_by_hash(workflow):
+    text = workflow.read_text(encoding="utf-8")
+    actions = re.findall(r"uses: (\S+)", text)
+    assert actions
+    assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)] == []
+    assert "index-url" not in text
     wheels = '.github/scripts/wheels "$RUNNER_TEMP/wheels"'
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "${{ runner.temp }}/wheels"}
-    content = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    content = yaml.safe_load(text)
     for name, job in content["jobs"].items():
         if name in TRIALS.get(workflow.name, ()):
             assert content["permissions"] == {"contents": "read"}
