@@ -55,6 +55,7 @@ PAIR, CALLS = CHANCE[:2], CLASS[:2]
 BOTH = {"flips": FLIPS, "bad": BAD}
 IC50 = (6 + TRUE + RNG.normal(size=T)).round(2)
 VALUES = IC50 + 0.3 * RNG.normal(size=(5, T))
+BEYOND = {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()}
 SMILES = [f"C{t}" for t in range(T)]
 WORD = np.array(["inactive", "active"], dtype=object)
 
@@ -86,21 +87,14 @@ def coded(low: Any, high: Any, old: Any = ("Inactive", "Active"), **more: Any) -
 MOVED = {"NR-AR": PAIR, "SR-p53": (0.9 * PAIR + 0.05).round(4)}
 NAMED = {"inactive": 1 - PAIR, "active": PAIR}
 MISSING = [two(y_true=TRUE, p1=PAIR)[0], two(y_true=TRUE, p1=PAIR)[1].iloc[5:]]
+NAMES = {"classes": ("inactive", "active")}
 CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
     "truth under the assay's name": (two(active=TRUE, pred=CALLS), {}, {"flips": FLIPS}),
     "truth that is named": (two(active=TRUE, pred=CALLS), {"truth_column": "active"}, BOTH),
-    "a regression under its name": (
-        two(pIC50=IC50, pIC50_pred=VALUES[:2]),
-        {},
-        {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
-    ),
+    "a regression under its name": (two(pIC50=IC50, pIC50_pred=VALUES[:2]), {}, BEYOND),
     "predict_proba": (two(**{"0": 1 - PAIR, "1": PAIR}), {}, {"flips": FLIPS}),
     "predict_proba and truth": (two(y_true=TRUE, **{"1": PAIR, "0": 1 - PAIR}), {}, BOTH),
-    "probabilities of a boolean and truth": (
-        two(y_true=TRUE.astype(bool), **{"True": PAIR, "False": 1 - PAIR}),
-        {},
-        BOTH,
-    ),
+    "probabilities of a boolean": (two(y_true=TRUE.astype(bool), **{"True": PAIR, "False": 1 - PAIR}), {}, BOTH),
     "probabilities by the names of classes": (two(y_true=WORD[TRUE], inactive=1 - PAIR, active=PAIR), {}, BOTH),
     "numbers for columns of classes": (two(y_true=TRUE, **NAMED), {}, "--classes inactive,active$"),
     "numbers for columns of three classes": (
@@ -108,7 +102,7 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         {},
         "--classes low,mid,high$",
     ),
-    "numbers for columns of classes, said": (two(y_true=TRUE, **NAMED), {"classes": ("inactive", "active")}, BOTH),
+    "numbers for columns of classes, said": (two(y_true=TRUE, **NAMED), NAMES, BOTH),
     "numbers for columns in another order": (
         two(y_true=TRUE, **NAMED),
         {"classes": ("0", "1")},
@@ -119,13 +113,9 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         {"classes": ("0", "1"), "probabilities": ("inactive", "active")},
         BOTH,
     ),
-    "words for columns in another order": (
-        two(y_true=WORD[TRUE], B=1 - PAIR, A=PAIR),
-        {"classes": ("inactive", "active")},
-        "--probabilities B,A$",
-    ),
+    "words for columns in another order": (two(y_true=WORD[TRUE], B=1 - PAIR, A=PAIR), NAMES, "--probabilities B,A$"),
     "words for numbers": (two(y_true=TRUE, y_pred=WORD[CALLS]), {}, "--classes"),
-    "words for numbers, said": (two(y_true=TRUE, y_pred=WORD[CALLS]), {"classes": ("inactive", "active")}, BOTH),
+    "words for numbers, said": (two(y_true=TRUE, y_pred=WORD[CALLS]), NAMES, BOTH),
     "words for numbers, said twice": (
         two(y_true=TRUE, y_pred=WORD[CALLS]),
         {"classes": ("0", "1", "inactive", "active")},
@@ -168,7 +158,7 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "plus and minus": (two(y_pred=np.array(["-", "+"], dtype=object)[CALLS]), {}, {"flips": FLIPS}),
     "true words and a probability": (two(y_true=WORD[TRUE], p1=PAIR), {}, "--classes"),
-    "true words and a probability, said": (two(y_true=WORD[TRUE], p1=PAIR), {"classes": ("inactive", "active")}, BOTH),
+    "true words and a probability, said": (two(y_true=WORD[TRUE], p1=PAIR), NAMES, BOTH),
     "true words and the probability of one": (two(y_true=WORD[TRUE], prob_active=PAIR), {}, BOTH),
     "tasks": (two(**MOVED), {}, "--task-column"),
     "one task": (two(**MOVED), {"task": "NR-AR", "kind": "probabilities"}, {"flips": FLIPS}),
@@ -203,13 +193,9 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         {},
         rf"the true value of example 'C0' differs, {IC50[0]} and {IC50[0] + 0.25}: .* --truth",
     ),
-    "a truth in single precision": (
-        two(pIC50=np.stack([IC50, IC50.astype(np.float32)]), pIC50_pred=VALUES[:2]),
-        {},
-        {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
-    ),
+    "a truth in float32": (two(pIC50=np.stack([IC50, IC50.astype("f4")]), pIC50_pred=VALUES[:2]), {}, BEYOND),
     "missing rows": (MISSING, {}, "--common-rows"),
-    "missing rows, said": (*(MISSING, {"common": True}), {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
+    "missing rows, said": (MISSING, {"common": True}, {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
     "opposite columns": (two(y_true=TRUE, seed0=PAIR, seed1=(0.9 - 0.8 * PAIR)), {}, "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - PAIR), {}, "--probabilities"),
     "probabilities of two decimals": (
