@@ -75,12 +75,7 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(results, t
     ("rows", "positive", "runs", "told"),
     [
         (12, 6, 6, "the ID test has 12 rows, and a decision needs 30"),
-        (
-            200,
-            4,
-            6,
-            "the ID test has 4 rows of '1', and a decision needs 10; a table of about 2,500 such rows would do",
-        ),
+        (200, 4, 6, "the ID test has 4 rows of '1', and a decision needs 10; a table of about 2,500 such rows"),
         (200, 100, 3, "a decision needs 5 retrainings, and has 3: --seeds 5"),
     ],
 )

@@ -85,9 +85,7 @@ def test_values_flip_beyond_the_tolerance() -> None:
 def test_an_error_beyond_all_predictions_is_no_default_tolerance() -> None:
     y = np.array([10.0, 200.0, 5000.0, 60000.0])  # nM
     old, new = of(9 - np.log10(y)[None], y), of(8 - np.log10(y)[None], y)
-    with pytest.raises(
-        UserError, match=r"the tolerance would be 1\.63e\+04, .* true values from 10 to 6e\+04, .*--tolerance"
-    ):
+    with pytest.raises(UserError, match=r"would be 1\.63e\+04, .* true values from 10 to 6e\+04, .*--tolerance"):
         gate(old, new, 0.1)
     assert gate(old, new, 0.1, tolerance=0.5).estimates["flips"].value == 1
     constant = of(np.full((1, 4), 5.0), np.full(4, 5.0))

@@ -191,9 +191,7 @@ def test_the_folder_that_is_searched_for_copies_is_there(copied, tmp_path, monke
 
 def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
     broken = shutil.copytree(good, tmp_path / "theirs" / "2.0")
-    with pytest.raises(
-        UserError, match=r"theirs/2\.0, another submission to compare with: submission.yml: field 'version'"
-    ):
+    with pytest.raises(UserError, match=r"theirs/2\.0, another submission to compare with: .*: field 'version'"):
         validate(good, tmp_path)
     shutil.rmtree(broken.parent)
     assert validate(good, tmp_path).cells
@@ -203,9 +201,7 @@ def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
 def test_the_protocol_has_to_be_that_of_these_data_rows_and_seeds(copied, given):
     path = copied / "submission.yml"
     path.write_text(re.sub(r"protocols: .*", f"protocols: {{{given}}}", path.read_text()))
-    with pytest.raises(
-        UserError, match=rf"protocols: halves/{DATASET}: expected \w+, found \w+: .*export the protocol"
-    ):
+    with pytest.raises(UserError, match=rf"protocols: halves/{DATASET}: expected \w+, found \w+: .*export the"):
         validate(copied)
 
 

@@ -76,9 +76,7 @@ def test_variants_of_datasets_are_not_packed_since_no_submission_has_them(forest
     folder, left_out = pack(collect([*cells, *variants]), "Random forest, trees=2", "1.0", tmp_path)
     assert f"{DATASET}@train=200 under halves: a submission has no variants" in left_out
     assert [path.name for path in (folder / "predictions" / "halves").iterdir()] == [f"{DATASET}.parquet"]
-    with pytest.raises(
-        UserError, match=f"on {DATASET}@train=200 under halves, .* --sampling halves, and not on a variant"
-    ):
+    with pytest.raises(UserError, match=f"on {DATASET}@train=200 under halves, .*, and not on a variant"):
         pack(collect(variants), "Random forest, trees=2", "2.0", tmp_path)
 
 
@@ -98,9 +96,7 @@ def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, monkeypatch):
 
 def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, monkeypatch):
     monkeypatch.setattr("leaderboard.submission.pack.code_of", lambda method: "random_forest@0123456789abcdef paper@1")
-    with pytest.raises(
-        UserError, match=r"trained with random_forest@.*, but .* now random_forest@0123.*: run it again"
-    ):
+    with pytest.raises(UserError, match=r"with random_forest@.*, but .* now random_forest@0123.*: run it again"):
         pack(forests, "Random forest, trees=2", "1.0", tmp_path)
     assert not (tmp_path / "random_forest").exists()
 
@@ -135,14 +131,9 @@ def test_another_learner_or_tuning_on_any_of_the_datasets_is_refused(forests, tm
 
 
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
-    with pytest.raises(
-        UserError,
-        match=r"trees-3' has no dataset with .* seeds 1 to 20 under halves, .* on b3db_measured under halves: run",
-    ):
+    with pytest.raises(UserError, match=r"no dataset with .* 1 to 20 under halves, .* on b3db_measured under halves"):
         pack(forests, "random-forest-trees-3", "1.0", tmp_path)
-    with pytest.raises(
-        UserError, match=r"'random_forest' could be Random forest, trees=. or Random forest, trees=. on b3db_measured"
-    ):
+    with pytest.raises(UserError, match=r"could be Random forest, trees=. or Random forest, trees=. on b3db_measured"):
         pack(forests, "random_forest", "1.0", tmp_path)
     with pytest.raises(UserError, match="unknown method 'random_forst': did you mean 'random_forest'"):
         pack(forests, "random_forst", "1.0", tmp_path)

@@ -125,10 +125,7 @@ def test_ten_gigabytes_of_zeros_are_refused_unread(copied, name):
         ({"p1": pa.array(["a", "b"])}, "column 'p1': expected float32 or float64, found string"),
         ({"p1": pa.array([[0.5], [0.9]])}, "column 'p1': expected float32 or float64, found list"),
         ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),
-        (
-            {"train_seed": pa.array([0, 1], pa.timestamp("us"))},
-            "column 'train_seed': expected integers, found timestamp",
-        ),
+        ({"train_seed": pa.array([0, 1], pa.timestamp("us"))}, "'train_seed': expected integers, found timestamp"),
         ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected text, found binary"),
         ({"example_id": pa.array(["a", "b" * 501])}, "a text of 501 bytes; at most 500"),
     ],
