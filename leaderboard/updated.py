@@ -1,7 +1,5 @@
 """The end of an update of own data: a summary in Markdown, and the molecules that each method's last update changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
