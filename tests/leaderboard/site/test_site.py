@@ -185,11 +185,7 @@ def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(store, tmp_path,
     build(tmp_path / "site")
     warnings = capsys.readouterr().err
     text = (tmp_path / "site" / "index.html").read_text()
-    for words in (
-        "BROKEN · split 99 (",
-        ") on d failed. Run it again: churn run --method broken",
-        "is left out",
-    ):
+    for words in ("BROKEN · split 99 (", ") on d failed. Run it again: churn run --method broken", "is left out"):
         assert words in warnings
         assert words in text
     dataset = (tmp_path / "site" / "datasets" / "d.html").read_text()
@@ -207,18 +203,14 @@ def test_a_run_in_a_server_is_linked_and_no_password_is_published(make_cell, tmp
     assert 'href="http://mlflow.example:5000/#/runs/0123456789abcdef"' in (out / "methods" / "erm.html").read_text()
 
 
-def test_only_a_method_with_runs_says_how_to_open_their_store(make_cell) -> None:
+def test_the_page_of_a_method_says_what_it_is_without_formulas_and_how_to_open_the_store_of_its_runs(make_cell):
     recorded = [make_cell("d", "erm", seeds=(1, 2))]
     files_only = [replace(make_cell("d", "calm", seeds=(1, 2)), run_id="")]
     results = replace(collect([*recorded, *files_only]), source="sqlite:///a.db, leaderboard/published/1")
     pages = Site(results, results, "runs", {})
-    assert "mlflow ui --backend-store-uri sqlite:///a.db</code>" in pages.method("ERM")
+    text = pages.method("ERM")
+    assert "mlflow ui --backend-store-uri sqlite:///a.db</code>" in text
     assert "MLflow" not in pages.method("CALM")
-
-
-def test_the_page_of_a_method_says_what_it_is_and_leaves_formulas_to_the_documentation(make_cell) -> None:
-    results = collect([make_cell("d", "erm", seeds=(1, 2))])
-    text = Site(results, results, "runs", {}).method("ERM")
     assert "one network on one bootstrap" in text
     assert "Source: Prastalo and Jablonka 2026" in text
     assert "$$" not in text

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata, t
+from scipy.stats import rankdata
 
 from benchmark.measure.catalogue import ORDER
 from benchmark.store.cell import Cell, Submission
@@ -42,23 +42,9 @@ def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:
     assert result == pytest.approx(expected)
     assert [row.title for row in summary.rows] == ["CALM", "MIDDLE", "ERM"]
     assert summary.by_rank == list(summary.rows)
-
-
-def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(cells: list[Cell]) -> None:
-    result = row_of(summary_of(cells), "CALM").estimates["churn"]
-    values, errors = [], []
-    for cell in (cell for cell in cells if cell.title == "CALM"):
-        labels = cell.predictions["id"].values.argmax(-1)
-        values.append(churn(cell))
-        without = []
-        for out in range(5):
-            kept = [i for i in range(5) if i != out]
-            without.append(np.mean([(labels[i] != labels[j]).mean() for i in kept for j in kept if j < i]))
-        errors.append(np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without)) ** 2)))
-    half = t.ppf(0.975, 4) * np.sqrt(np.sum(np.square(errors))) / 4
-    assert (result.value, result.low, result.high) == pytest.approx(
-        (np.mean(values), np.mean(values) - half, np.mean(values) + half)
-    )
+    assert (summary.ties("CALM"), summary.ties("ERM")) == ("A", "B")
+    calm = row_of(summary, "CALM").estimates[ORDER["classification"].key]
+    assert f"comes first, with {100 * calm.value:.1f} %." in sentences.answer(summary)
 
 
 def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(cells: list[Cell], make_cell) -> None:
@@ -153,12 +139,6 @@ def test_a_regression_is_compared_in_percent_of_erm(make_cell) -> None:
     assert row_of(summary, "CALM").estimates["delta_churn"].value == pytest.approx(-0.75)
 
 
-def test_methods_that_share_a_letter_are_not_told_apart(make_cell) -> None:
-    rates = {"erm": 0.3, "twin": 0.02, "same": 0.3}
-    summary = summary_of([make_cell(f"d{i}", m, rate) for i in range(12) for m, rate in rates.items()])
-    assert (summary.ties("TWIN"), summary.ties("ERM"), summary.ties("SAME")) == ("A", "B", "B")
-
-
 def test_there_are_letters_for_any_number_of_groups(make_cell) -> None:
     ranking = replace(
         summary_of([make_cell("d", m) for m in ("erm", "calm")]).ranking,
@@ -200,14 +180,6 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(cells: list[Cell], make_
     assert after["classification/all"].datasets == before["classification/all"].datasets
     assert len(after["classification/variant"].datasets) == 60
     assert {d.group for d in collect([*cells, *sizes]).of_task("classification")} == {"headline"}
-
-
-def test_the_answer_names_the_best_method_and_its_churn(cells: list[Cell]) -> None:
-    summary = summary_of(cells)
-    answer, calm = str(sentences.answer(summary)), row_of(summary, "CALM").estimates[ORDER["classification"].key]
-    assert "Over 4 datasets, two retrainings of" in answer
-    assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first, with ' in answer
-    assert f"comes first, with {100 * calm.value:.1f} %." in answer
 
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark.measure.catalogue import (
-    ACCURACY,
-    CHURN,
-    PRECISION,
-    SYM_KL,
-    TOP_JACCARD,
-    churn_of_class,
-    example_flips,
-)
+from benchmark.measure.catalogue import ACCURACY, CHURN, PRECISION, SYM_KL, TOP_JACCARD, churn_of_class, example_flips
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import jackknife, over_both, over_examples, pair_bootstrap
 from leaderboard.tables.columns import matched, pairs_of, versus
@@ -62,7 +54,3 @@ def test_the_churn_of_a_class_needs_five_examples_of_it(make_cell, kind):
     p = make_cell("erm", values, y=(np.arange(60) < 4).astype(int)).predictions["id"]
     assert np.isnan(estimate(churn_of_class(1), [(p, None)], kind).low)
     assert not np.isnan(estimate(churn_of_class(0), [(p, None)], kind).low)
-
-
-def test_a_column_shows_its_unit_digits_and_sign():
-    assert DELTA.show(jackknife([np.array([0.05, 0.1, 0.15])])).text == "+10.0 [−2.4, +22.4]"

@@ -9,7 +9,7 @@ import pytest
 from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.boards import board, boards, over_both
+from leaderboard.tables.boards import boards, over_both
 from leaderboard.tables.builders.scorecard import card
 from leaderboard.tables.influences import influences
 from leaderboard.tables.order import order
@@ -77,10 +77,3 @@ def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(world
     results = prepared(changed)
     assert len(set(cache.iterdir()) - before) == 1
     assert_as_from_scratch(results, changed)
-
-
-def test_a_board_that_was_asked_for_is_computed_once(world: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = collect(cells_of(world)).datasets[0]
-    first = board(dataset)
-    monkeypatch.setattr("leaderboard.tables.boards._board", lambda *given: pytest.fail("it is computed again"))
-    assert board(dataset) is first

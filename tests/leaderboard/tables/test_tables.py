@@ -56,6 +56,7 @@ def test_the_main_table_has_the_mean_difference_over_splits_and_gaps_for_missing
     assert cells["CALM"].low < cells["CALM"].number < cells["CALM"].high
     assert row(tables["main"], "Mid")["CALM"] == Value(MISSING)
     assert [cells[0] for cells in tables["main"].rows] == ["Mid", "Small (dev)", "Twin of small"]
+    assert "Mean over the canonical splits 7 and 99; 99 on Mid." in tables["main"].notes
 
 
 def test_significance_is_after_holm_over_the_datasets_of_a_method_and_the_tests_are_counted(world, tables):
@@ -107,10 +108,6 @@ def test_a_method_that_loses_accuracy_is_marked_and_never_the_best(tables):
     assert row(tables["main"], "Small (dev)")["CALM"].mark == "best"
     assert row(tables["main"], "Small (dev)")["WRONG"].number < row(tables["main"], "Small (dev)")["CALM"].number
     assert any(note.startswith("† Accuracy more than 5 pp below ERM's") for note in tables["main"].notes)
-
-
-def test_notes_name_the_splits(tables):
-    assert "Mean over the canonical splits 7 and 99; 99 on Mid." in tables["main"].notes
 
 
 def test_the_papers_kind_marks_intervals_that_exclude_zero(world):
