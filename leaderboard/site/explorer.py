@@ -73,9 +73,7 @@ def index(results: Results, smiles: Mapping[str, Mapping[str, str]]) -> dict[str
 
 
 def _predictions(
-    entries: Sequence[Entry],
-    predictions: Sequence[Predictions],
-    smiles: Mapping[str, str],
+    entries: Sequence[Entry], predictions: Sequence[Predictions], smiles: Mapping[str, str]
 ) -> dict[str, object]:
     first = predictions[0]
     classes = first.task == "classification"

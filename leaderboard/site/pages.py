@@ -46,11 +46,6 @@ from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = (
-    *("site.css", "site.js", "view.js", "student.js", "compare.js", "explorer.js", "molecule.js", "find.js", "plot.js"),
-    *("yours.js", "chart.umd.min.js", "chartjs-plugin-zoom.min.js", "chart.LICENCES.md", "smiles-drawer.js"),
-)
-
 SHARES: Mapping[Sampling, tuple[str, str]] = {
     "halves": ("no data", "two laboratories each have half of the data"),
     "nested": ("one bootstrap", "each retraining resamples one bootstrap of the data"),
@@ -91,8 +86,8 @@ class Site:
     def files(self) -> Iterator[File]:
         """Yield the files one by one, to bound memory, and last those that other processes work for in the meantime."""
         if not url_prefixes(self.whole)[self.results.sampling]:
-            for name in STATIC:
-                yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
+            for path in (resources("leaderboard") / "static").iterdir():
+                yield f"static/{path.name}", path.read_text(encoding="utf-8")
             yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)
         for _ in closest.search((dataset, known(dataset)) for dataset in self.results.datasets):
@@ -103,10 +98,7 @@ class Site:
             self.whole.records,
         )
         figures = build.drawn(
-            chain(
-                build.of_results(self.results, structures, self.styles),
-                build.of_studies(self.study_reports[0]),
-            )
+            chain(build.of_results(self.results, structures, self.styles), build.of_studies(self.study_reports[0]))
         )
         for table in (*self.tables, *self.study_tables):
             yield from self.as_files(table)
@@ -341,25 +333,25 @@ class Site:
 
     def explorer(self, dataset: Dataset, drawn: bool) -> str:
         _, evalset, split = explorer.shards(dataset)[0]
-        entry = next(entry for entry in dataset.entries if split in entry.cells)
-        classes = dataset.task == "classification"
+        cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
+        classes = cell.predictions[evalset].values.shape[2] if dataset.task == "classification" else 0
         return self.page(
             "flips.html",
             f"flips/{dataset.name}.html",
             dataset=dataset,
             shards=explorer.shards(dataset),
-            classes=range(entry.cells[split].predictions[evalset].values.shape[2]) if classes else (),
+            classes=range(classes),
             drawn=drawn,
             withheld=withheld(dataset.facts.dataset.licence),
             about={
                 "task": dataset.task,
                 "unit": dataset.unit,
                 "target": dataset.facts.dataset.target,
-                "classes": entry.cells[split].predictions[evalset].values.shape[2] if classes else 0,
+                "classes": classes,
                 "halved": dataset.sampling == "halves",
                 "folder": f"{dataset.name}/",
                 "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
-                "train": entry.cells[split].facts.rows.get("train", "its"),
+                "train": cell.facts.rows.get("train", "its"),
                 "command": f"churn study flip-rows --set dataset={dataset.name}",
             },
         )

@@ -40,7 +40,6 @@ def make_cell() -> MakeCell:
         seeds: tuple[int, ...] = (1, 2, 3, 4, 5),
         split: int = 99,
         n: int = 40,
-        seconds: float = 1.0,
         about: Mapping[str, str] | None = None,
     ) -> Cell:
         if values is None:
@@ -51,7 +50,7 @@ def make_cell() -> MakeCell:
         group = "headline" if values.shape[2] > 1 else "regression"
         known = {"title": dataset.upper(), "group": group, "family": "", "target": "does <b>it</b>", **(about or {})}
         key = {"dataset": dataset, "split": split, "seeds": seeds, "problem": f"{split:016d}", "ids": "m{}"}
-        made = cell(re.sub(r"\W", "", method), values, y=y, title=method.upper(), seconds=seconds, about=known, **key)
+        made = cell(re.sub(r"\W", "", method), values, y=y, title=method.upper(), about=known, **key)
         command = f"churn run --method {method} --dataset {dataset}"
         return replace(
             made.with_facts(rows={"train": 90, "id": n}, command=command, fingerprints={}), run_id="0123456789abcdef"

@@ -6,10 +6,10 @@ from itertools import islice
 
 import pytest
 
+from benchmark.files import CHECKOUT
 from leaderboard.read.published import PUBLISHED
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import STATIC
 from leaderboard.write import cited
 
 
@@ -50,7 +50,7 @@ def test_the_index_leads_to_each_table(pages: dict[str, str]) -> None:
 def test_each_link_leads_to_a_page_of_the_site_or_a_place_on_its_own(pages: dict[str, str]) -> None:
     names = ("index", "compare", "factors", "molecules", "expect", "tables", "definitions", "yours")
     known = {*pages, *(f"{name}.html" for name in names), "citation.bib", "static/latex.js"}
-    known |= {f"static/{name}" for name in STATIC}
+    known |= {f"static/{path.name}" for path in (CHECKOUT / "leaderboard" / "static").iterdir()}
     for path in ("cite/index.html", "cite/0.1.0/halves/places.html", "cite/0.1.0/halves/datasets/bace-id.html"):
         for link in re.findall(r' (?:href|src)="([^"]+)"', pages[path]):
             target, _, place = link.partition("#")
