@@ -18,7 +18,7 @@ from benchmark.types import TASKS, Predictions
 from leaderboard.paper.read import Published
 from leaderboard.read.results import Dataset, Entry, Results, with_studies
 from leaderboard.stats.ranks import friedman, rank_intervals
-from leaderboard.tables.builders.triage import estimates
+from leaderboard.tables.builders.comparisons import estimates
 from leaderboard.tables.columns import matched, pairs_of
 from leaderboard.tables.studies import estimate
 

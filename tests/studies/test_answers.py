@@ -14,7 +14,7 @@ from benchmark.studies.weight_decay import WeightDecay
 from benchmark.study.text import mean
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
-from leaderboard.tables.builders.triage import estimates
+from leaderboard.tables.builders.comparisons import estimates
 from leaderboard.tables.studies import Reader
 from tests.leaderboard.conftest import cell
 

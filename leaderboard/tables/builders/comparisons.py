@@ -1,13 +1,15 @@
-"""Builders of tables with several measures per dataset or method: triage, changes, regression and compute."""
+"""Builders of tables with several measures per dataset or method: triage, regression and compute."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
 
-from benchmark.measure.intervals import IntervalKind
+from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife
+from benchmark.measure.triage import measured
+from benchmark.types import Predictions
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables.boards import board
-from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import compute, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.table import MISSING, Value, spelled
@@ -49,6 +51,31 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     )
     header = ("Dataset", *(column[1] for column in TRIAGE))
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
+
+
+def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
+    """Return the numbers of ``measured``, mean over splits, with the jackknife over runs.
+
+    A score uses all runs jointly, so each number is recomputed without each run (Tukey's pseudo-values). There is no
+    interval below four runs or ``FEWEST_EXAMPLES`` test examples.
+    """
+    whole = [measured(p) for p in splits]
+    values = {key: float(np.mean([numbers[key] for numbers in whole])) for key in whole[0]}
+    if min(len(p.seeds) for p in splits) < 4 or sum(len(p.ids) for p in splits) < FEWEST_EXAMPLES:
+        return {key: Estimate(value, np.nan, np.nan) for key, value in values.items()}
+    without = [
+        [measured(p.only([r for r in range(len(p.seeds)) if r != run])) for run in range(len(p.seeds))] for p in splits
+    ]
+
+    def spread(key: str) -> Estimate:
+        pseudo = [
+            np.array([len(parts) * numbers[key] - (len(parts) - 1) * part[key] for part in parts])
+            for numbers, parts in zip(whole, without, strict=True)
+        ]
+        around = jackknife(pseudo)
+        return Estimate(values[key], *(values[key] + end - around.value for end in (around.low, around.high)))
+
+    return {key: spread(key) for key in values}
 
 
 def regression(results: Results, kind: IntervalKind) -> Body | None:

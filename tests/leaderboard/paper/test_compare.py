@@ -15,7 +15,7 @@ from leaderboard.paper.compare import compare
 from leaderboard.paper.mapping import METHODS, RANKED
 from leaderboard.paper.read import read
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.builders.triage import estimates
+from leaderboard.tables.builders.comparisons import estimates
 from leaderboard.tables.columns import matched, pairs_of
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark.measure.triage import measured
-from leaderboard.tables.builders.triage import estimates
+from leaderboard.tables.builders.comparisons import estimates
 
 
 def test_intervals_leave_out_one_run_after_the_other(predictions):
