@@ -101,9 +101,9 @@ class SummaryRow:
     badge: str
     parts: Parts
     retrainings: int
-    rank: Estimate | None
     estimates: Mapping[str, Estimate | None]
     marks: tuple[str, ...]
+    rank: Estimate | None = None
     unranked: str = ""
     suspicions: tuple[str, ...] = ()
     """Keys of ``SUSPICIONS``."""
@@ -351,9 +351,10 @@ def _summary(
             reason = f"{ORDER[task].name} is undefined, which takes two retrainings that are not constant"
         if title in controls:
             reason = CONTROL
-        row = _row(task, title, datasets, block, boards, kind, ordering.ranks.get(title), reason)
-        collapsed, churn = _on("collapsed", constant.get(title, [])), ordering.churn.get(title, np.nan)
-        rows.append(replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=churn))
+        collapsed, suspicions = _on("collapsed", constant.get(title, [])), tuple(marks or ())
+        row = _row(task, title, datasets, block, boards, kind)
+        row = replace(row, unranked=reason, suspicions=suspicions, collapsed=collapsed)
+        rows.append(replace(row, rank=ordering.ranks.get(title), churn=ordering.churn.get(title, np.nan)))
     rows = _in_order(rows)
     placed = [row.title for row in rows if row.place is not None]
     values = dict(zip(ordered, ordering.values.T, strict=True))
@@ -364,18 +365,8 @@ def _summary(
         ranges = between.places(placed)
         rows = [replace(row, places=ranges.get(row.title)) for row in rows]
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
-    summary = Summary(
-        task,
-        group,
-        tuple(block),
-        left_out,
-        tuple(rows),
-        ordering.ranking,
-        kind,
-        evalset,
-        values=values,
-        between=between,
-    )
+    of = (tuple(block), left_out, tuple(rows), ordering.ranking)
+    summary = Summary(task, group, *of, kind, evalset, values=values, between=between)
     return summary if kind == "paper" else _tested(summary, ordered, ordering.values, boards)
 
 
@@ -417,15 +408,9 @@ def _marked(block: Sequence[Dataset], title: str, boards: Boards, mark: str) -> 
 
 
 def _row(
-    task: Task,
-    title: str,
-    datasets: Sequence[Dataset],
-    block: Sequence[Dataset],
-    boards: Boards,
-    kind: IntervalKind,
-    rank: Estimate | None,
-    reason: str,
+    task: Task, title: str, datasets: Sequence[Dataset], block: Sequence[Dataset], boards: Boards, kind: IntervalKind
 ) -> SummaryRow:
+    """Return the row of a method, but for what follows from its place among others."""
     entries = [entry for d in datasets if (entry := d.entry(title))]
     cells = [cell for entry in entries for cell in entry.cells.values()]
     averaged = [cell for d in block if (entry := d.entry(title)) for cell in entry.cells.values()]
@@ -440,10 +425,8 @@ def _row(
         badge=_badge(cells),
         parts=_parts(averaged or cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
-        rank=rank,
         estimates=estimates,
         marks=tuple(filter(None, low)),
-        unranked=reason,
         differs=_on(UNLIKE, [d.title for d, row in rows if row.differs]),
         keeps=bool(block) and keeps(estimates.get(f"delta_{KEPT[task].key}"), block),
     )
