@@ -226,7 +226,9 @@ class Site:
         """Yield the page with the summary on one test that is shown first, and a file for each of the others."""
         tables = summaries(self.results, self.kind, evalset)
         composed = [row for summary in tables if summary.composed for row in summary.rows]
-        path, folder = _tested(self.results)[evalset], f"board/{evalset}/"
+        parts = {name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed}
+        tests, folder = _tested(self.results), f"board/{evalset}/"
+        path = tests[evalset]
         told: dict[str, Any] = {
             "answer": sentences.answer,
             "elsewhere": partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
@@ -235,25 +237,21 @@ class Site:
             "order": ORDER,
             "forest": forest,
         }
-        yield (
+        first = self.page(
+            "index.html",
             path,
-            self.page(
-                "index.html",
-                path,
-                test_pages=_tested(self.results),
-                summaries=tables,
-                folder=folder,
-                parts={
-                    name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed
-                },
-                splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
-                datasets=[self._glance(dataset) for dataset in self.results.datasets],
-                groups=GROUP_TITLES | {"dev": "Headline (development)"},
-                unreadable=self.results.unreadable,
-                columns=_columns(tables),
-                **told,
-            ),
+            test_pages=tests,
+            summaries=tables,
+            folder=folder,
+            parts=parts,
+            splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
+            datasets=[self._glance(dataset) for dataset in self.results.datasets],
+            groups=GROUP_TITLES | {"dev": "Headline (development)"},
+            unreadable=self.results.unreadable,
+            columns=_columns(tables),
+            **told,
         )
+        yield path, first
         for summary in tables[1:]:
             section = self.page("_board.html", path, summary=summary, **told)
             yield f"{folder}{summary.key}.js", explorer.script(summary.key, section)
@@ -277,17 +275,11 @@ class Site:
             yield "decide.html", self.page("decide.html", choices=choices, both=both, advice=advice)
             for choice in choices:
                 yield f"decide/{choice['key']}.js", explorer.script(str(choice["key"]), choice)
-        yield (
-            "definitions.html",
-            self.page(
-                "definitions.html",
-                kinds=INTERVAL_KINDS,
-                chosen=self.kind,
-                suspicions=SUSPICIONS,
-                rule=RULE,
-                card={task: scorecard.meanings(measures(task)) for task in TASKS},
-            ),
+        card = {task: scorecard.meanings(measures(task)) for task in TASKS}
+        definitions = self.page(
+            "definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind, suspicions=SUSPICIONS, rule=RULE, card=card
         )
+        yield "definitions.html", definitions
 
     def illustrated(self) -> Iterator[File]:
         """Yield the pages of the whole board that have figures."""
