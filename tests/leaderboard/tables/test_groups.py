@@ -36,8 +36,3 @@ def test_a_regression_shows_errors_and_the_largest_is_the_worst(make_cell):
     results = with_groups(collect([make_cell("erm", values, y=y)]), {"made_up": CSV})
     (row,) = by_group(results.datasets[0]).rows
     assert numbers(row) == pytest.approx([0.5, 0.5, 2.5, 2.5, 2.5, 1, 1, 1, 1, 1])
-
-
-def test_without_a_table_of_groups_there_are_none(make_cell):
-    results = collect([make_cell("erm", np.full((2, 4, 2), 0.5))])
-    assert with_groups(results, {"made_up": ""}).datasets == results.datasets

@@ -72,35 +72,6 @@ def test_significance_is_after_holm_over_the_datasets_of_a_method_and_the_tests_
     assert (calm.mark, calm.flags) == ("best", "*")
 
 
-def test_a_further_method_takes_no_star_from_another(world, tables, make_cell):
-    cells = [cell for d in world.headline() for entry in d.entries for cell in entry.cells.values()]
-    cells += [
-        make_cell(
-            f"idle{i}",
-            np.roll(cell.predictions["id"].values, i + 1, axis=0),  # as good as ERM: its runs in another order
-            y=cell.predictions["id"].y,
-            dataset=cell.key.dataset,
-            split=cell.key.canonical_seed,
-            about={"family": cell.facts.dataset.family},
-        )
-        for cell in cells
-        if cell.key.method == "erm"
-        for i in range(30)
-    ]
-    (more,) = build(collect(cells), keys=("main",))
-    before, after = (
-        {
-            (str(cells[0]).removesuffix(" (dev)"), title): "*" in cells[at].flags
-            for cells in table.rows
-            for at, title in enumerate(table.header)
-            if title in ("BAGGING", "CALM", "WRONG") and cells[at].text != MISSING
-        }
-        for table in (tables["main"], more)
-    )
-    assert sum(before.values()) >= 4
-    assert after == before
-
-
 def test_a_method_that_loses_accuracy_is_marked_and_never_the_best(tables):
     wrong = row(tables["main"], "Mid")["WRONG"]
     assert "†" in wrong.flags.split()
