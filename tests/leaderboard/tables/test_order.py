@@ -1,5 +1,6 @@
 """The order of the first page: who has a place, on which retrainings, and which methods differ."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -11,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell
 from leaderboard.read import published
-from leaderboard.read.results import Dataset, collect, unit_weights, units
+from leaderboard.read.results import collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.builders import places
@@ -28,7 +29,7 @@ from leaderboard.tables.order import (
 )
 from leaderboard.tables.summary import YOURS, Summary, summaries, summary_of
 
-from ..conftest import flipping, row_of, sure
+from ..conftest import cell, flipping, row_of, sure
 
 N = 120
 
@@ -59,15 +60,20 @@ def loop(cell: Cell) -> float:
     return float(np.mean([apart(a, b) for a, b in combinations(labels, 2)]))
 
 
-@pytest.fixture
-def cells(make_cell) -> list[Cell]:
-    """Four methods on three headline datasets, two of which are one family."""
-    rates = {"erm": 0.2, "wild": 0.25, "calm": 0.1, "middle": 0.15}
+def grid(rates: dict[str, float], datasets: int, about: Callable[[int], dict[str, str]] = lambda d: {}) -> list[Cell]:
+    """Cells of methods, whose runs err at these rates, on so many datasets: d0, d1, …"""
     return [
-        make_cell(m, predictions(10 * d + i, rate), dataset=f"d{d}", about={"family": "f" if d < 2 else "g"})
-        for d in range(3)
+        cell(m, predictions(10 * d + i, rate), dataset=f"d{d}", about=about(d))
+        for d in range(datasets)
         for i, (m, rate) in enumerate(rates.items())
     ]
+
+
+@pytest.fixture
+def cells() -> list[Cell]:
+    """Four methods on three headline datasets, two of which are one family."""
+    rates = {"erm": 0.2, "wild": 0.25, "calm": 0.1, "middle": 0.15}
+    return grid(rates, 3, lambda d: {"family": "f" if d < 2 else "g"})
 
 
 def on_front(cells: list[Cell]) -> Summary:
@@ -112,9 +118,8 @@ def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_ch
         ([-0.1, -0.101], False),
     ],
 )
-def test_a_place_takes_that_students_interval_over_families_rules_out_a_loss(make_cell, changes, kept):
-    block = tuple(make_cell("erm", predictions(d, 0.1, runs=2), dataset=f"d{d}") for d in range(len(changes)))
-    datasets = collect(block).headline()
+def test_a_place_takes_that_students_interval_over_families_rules_out_a_loss(changes, kept):
+    datasets = collect(grid({"erm": 0.1}, len(changes))).headline()
     each = [Estimate(change, change - 0.01, change + 0.01, df=9) for change in changes]
     mean = mean_of(datasets, each)
     assert keeps(mean, datasets) == kept
@@ -124,8 +129,8 @@ def test_a_place_takes_that_students_interval_over_families_rules_out_a_loss(mak
         assert kept == (interval[0] > -0.01)
 
 
-def test_the_top_five_of_methods_far_apart_is_stable_and_of_equal_ones_is_not(make_cell):
-    block = collect([make_cell("erm", predictions(d, 0.1, runs=2), dataset=f"d{d}") for d in range(20)]).headline()
+def test_the_top_five_of_methods_far_apart_is_stable_and_of_equal_ones_is_not():
+    block = collect(grid({"erm": 0.1}, 20)).headline()
     rng = np.random.default_rng(0)
     noise = 0.01 * rng.normal(size=(20, 8))
     assert stability(block, np.arange(8) + noise, np.zeros((20, 8))) == (1, 1)
@@ -139,13 +144,8 @@ def test_the_top_five_of_methods_far_apart_is_stable_and_of_equal_ones_is_not(ma
     assert stability(block, values, np.zeros((20, 2)), first=1)[0] == pytest.approx(expected, abs=0.03)
 
 
-@pytest.fixture
-def families(make_cell) -> tuple[Dataset, ...]:
-    """21 families of one dataset each."""
-    return collect([make_cell("erm", predictions(d, 0.1, runs=2), dataset=f"d{d}") for d in range(21)]).headline()
-
-
-def test_a_rehearsal_gives_places_by_the_rule_on_each_two_thirds(families):
+def test_a_rehearsal_gives_places_by_the_rule_on_each_two_thirds():
+    families = collect(grid({"erm": 0.1}, 21)).headline()
     rng = np.random.default_rng(1)
     values, changes = rng.normal(size=(21, 5)) + np.arange(5) / 2, rng.normal(size=(21, 5)) * 0.02
     changes[:, 1] = 0  # the reference
@@ -171,13 +171,8 @@ def test_a_rehearsal_gives_places_by_the_rule_on_each_two_thirds(families):
     assert rehearsal(families, values, changes) is None, "only the reference keeps accuracy"
 
 
-def test_the_first_page_says_how_far_its_first_place_carries_over(make_cell):
-    rates = {"erm": 0.3, "calm": 0.05, "middle": 0.15}
-    cells = [
-        make_cell(m, predictions(10 * d + i, rate), dataset=f"d{d}")
-        for d in range(9)
-        for i, (m, rate) in enumerate(rates.items())
-    ]
+def test_the_first_page_says_how_far_its_first_place_carries_over():
+    cells = grid({"erm": 0.3, "calm": 0.05, "middle": 0.15}, 9)
     summary = on_front(cells)
     told = places.stable(summary)
     assert told.startswith(
@@ -318,26 +313,17 @@ def test_an_estimate_in_another_unit_keeps_its_test():
 
 
 @pytest.fixture
-def wide(make_cell) -> list[Cell]:
+def wide() -> list[Cell]:
     """Three methods on ten datasets of eight families in seven groups: d0 and d1 are one family, as are d1's and d2's
     molecules, and d3 and d4 share their molecules alone."""
     families = {0: "a", 1: "a", 3: "c", 4: "d"}
     groups = {1: "x", 2: "x", 3: "y", 4: "y"}
-    rates = {"erm": 0.2, "calm": 0.1, "middle": 0.14}
-    return [
-        make_cell(
-            m,
-            predictions(10 * d + i, rate),
-            dataset=f"d{d}",
-            about={
-                "group": "headline" if d < 4 else "wide",
-                "family": families.get(d, ""),
-                "family_group": groups.get(d, ""),
-            },
-        )
-        for d in range(10)
-        for i, (m, rate) in enumerate(rates.items())
-    ]
+
+    def about(d: int) -> dict[str, str]:
+        group = "headline" if d < 4 else "wide"
+        return {"group": group, "family": families.get(d, ""), "family_group": groups.get(d, "")}
+
+    return grid({"erm": 0.2, "calm": 0.1, "middle": 0.14}, 10, about)
 
 
 def test_groups_join_families_that_share_one_and_families_their_groups(wide: list[Cell]):
