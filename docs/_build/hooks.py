@@ -172,12 +172,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     html = re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
     html = re.sub(r'(<img [^>]*?\bsrc="([^":#]+)[^"]*")', picture, html)
-    return re.sub(r"<pre.*?</pre>|(?<=\d) (?=%|pp\b)", _unbroken, html, flags=re.S)
-
-
-def _unbroken(found: re.Match[str]) -> str:
-    """Keep a number and its unit on one line, but leave what a program printed as it is."""
-    return "\u00a0" if found[0] == " " else found[0]
+    units = r"<pre.*?</pre>|(?<=\d) (?=%|pp\b)"  # what a program printed stays as it is
+    return re.sub(units, lambda found: "\u00a0" if found[0] == " " else found[0], html, flags=re.S)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

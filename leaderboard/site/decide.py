@@ -6,7 +6,7 @@ from benchmark.measure.intervals import Estimate
 from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.my_data import LEAST, lacking, ranked
 from leaderboard.read.results import Dataset, Results, slug
-from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards, over_both
+from leaderboard.tables.boards import SUSPICIONS, BoardRow, board, over_both
 from leaderboard.tables.layouts import listed
 from leaderboard.tables.order import means_of
 from leaderboard.tables.summary import CONTROL, OWN, Summary, SummaryRow, summaries
@@ -43,7 +43,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
-    rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(front) if b.evalset == "id"}
+    rows = {dataset.name: {row.title: row for row in board(dataset).rows} for dataset in front.datasets}
     choices = []
     for summary in summaries(front):
         if summary.task != "classification" or summary.group in ("variant", OWN):
@@ -61,21 +61,20 @@ def choices(results: Results) -> list[dict[str, object]]:
         choices.append(
             _choice(summary.key, "A kind of dataset, on average", title, "classification", "", note, methods)
         )
-    of_datasets = [(part, board) for part in results.leading() for board in boards(part)]
-    for part, board in of_datasets:
-        dataset = part.dataset(board.dataset) if board.evalset == "id" else None
-        if dataset is None or dataset.reference is None:
+    for dataset in (dataset for part in results.leading() for dataset in part.datasets):
+        if dataset.reference is None:
             continue
-        mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
+        of_board = board(dataset).rows
+        mae = next(row for row in of_board if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
-        rivals = [row for row in board.rows if not {"control", *SUSPICIONS} & set(row.marks)]
+        rivals = [row for row in of_board if not {"control", *SUSPICIONS} & set(row.marks)]
         own = dataset.group == OWN
         doubtful = own or ranked(dataset.reference) < LEAST[dataset.task][1]
-        unfit = _unfit(dataset, board.rows, doubtful)
+        unfit = _unfit(dataset, of_board, doubtful)
         methods = [_method(row, over_both(dataset)[row.title], scale, unfit.get(row.title, "")) for row in rivals]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
-            _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
+            _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[dataset.sampling], methods)
             | {"own": own, "rows": dataset.n_train, "lacking": lacking(dataset) if doubtful else ""}
         )
     return sorted(choices, key=lambda choice: not choice["own"])  # the page opens on the first

@@ -168,7 +168,7 @@ class Site:
                 "study.html",
                 f"studies/{one.slug}.html",
                 one=one,
-                words=(sys.modules[type(one.study).__module__].__doc__ or "").strip(),
+                words=_docstring(type(one.study)),
                 tables=[every[key] for key in keys if key in every],
                 figures=[drawn[key] for key in charts if key in drawn],
             )
@@ -363,7 +363,7 @@ class Site:
             f"methods/{slug(title)}.html",
             title=title,
             key=key,
-            words=_docstring(key.method),
+            words=_docstring(discover()[0].get(key.method)),
             entries=entries,
             recorded=any(cell.run_id for _, entry in entries for cell in entry.cells.values()),
             rows={key: row for key, board in boards.items() for row in board.rows if row.title == title},
@@ -431,10 +431,9 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _docstring(name: str) -> str:
-    """Return the docstring of a method's file; empty for a method that is not registered."""
-    methods, _ = discover()
-    return (sys.modules[methods[name].__module__].__doc__ or "").strip() if name in methods else ""
+def _docstring(of: type | None) -> str:
+    """Return the docstring of the file of a method or study; empty for a method that is not registered."""
+    return (sys.modules[of.__module__].__doc__ or "").strip() if of else ""
 
 
 def forest(summary: Summary, estimate: Estimate) -> Markup:

@@ -71,11 +71,11 @@ def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) 
 
     Under ``halves``, the unit that is left out is the halving, whose two runs share the data that they do not share.
     """
-    splits = [flips(erm, own) for own, erm in matched(pairs_of(dataset, entry))]  # (R, T) each
+    pairs = matched(pairs_of(dataset, entry))
+    splits = [flips(erm, own) for own, erm in pairs]  # (R, T) each
     by_run, by_example = ([marked.mean(axis=axis) for marked in splits] for axis in (1, 0))
     if dataset.sampling == "halves":
-        seeds = [own.seeds for own, _ in matched(pairs_of(dataset, entry))]
-        by_run = [_by_halving(runs, own_seeds) for runs, own_seeds in zip(by_run, seeds, strict=True)]
+        by_run = [_by_halving(runs, own.seeds) for runs, (own, _) in zip(by_run, pairs, strict=True)]
     return interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example))) if splits else None
 
 
