@@ -38,13 +38,12 @@ from leaderboard.tables.table import Table
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A table of the leaderboard; ``intervals`` adds an explanation of its intervals to the caption."""
+    """A table of the leaderboard."""
 
     key: str
     title: str
     caption: str
     builder: TableBuilder
-    intervals: bool = True
 
 
 def borderline(results: Results) -> Sequence[Dataset]:
@@ -69,7 +68,6 @@ SCORECARDS = [
         f"Scorecard: {words}",
         f"What decisions rest on besides churn and accuracy, on the ID tests of the {over}.",
         partial(scorecard.over_datasets, task, part),
-        intervals=False,
     )
     for (task, part), words in scorecard.PARTS.items()
     for over in ("headline datasets" if task == "classification" else "regressions",)
@@ -79,7 +77,7 @@ SCORECARDS = [
 def by_task(*tables: tuple[str, str, str, Callable[..., Body | None]]) -> list[TableEntry]:
     """Return tables of each task, by their key, title, caption and builder, which takes the task first."""
     return [
-        TableEntry(f"{key}-{task}", f"{title}, {task}", caption, partial(builder, task), intervals=False)
+        TableEntry(f"{key}-{task}", f"{title}, {task}", caption, partial(builder, task))
         for task in TASKS
         for key, title, caption, builder in tables
     ]
@@ -152,14 +150,12 @@ TABLES = (
         "The order of the first page",
         "Methods by mean matched churn over the datasets of the first page, among those that keep accuracy.",
         partial(places.places, "classification"),
-        intervals=False,
     ),
     TableEntry(
         "places-regression",
         "The order of the regressions",
         "Methods by mean 1 − ICC over the regressions of the first page, among those that keep their error.",
         partial(places.places, "regression"),
-        intervals=False,
     ),
     TableEntry(
         "claims",
@@ -236,7 +232,6 @@ TABLES = (
         "ERM must beat the majority class of the ID test by 5 pp on 60 or more examples; otherwise, churn would say "
         "more about the class balance than about the method.",
         paper_filter.outcomes,
-        intervals=False,
     ),
     TableEntry(
         "splits",
@@ -244,7 +239,6 @@ TABLES = (
         "ERM's churn and each method's difference from it in percentage points on each canonical split, with the mean "
         "and range over splits.",
         places.split_by_split,
-        intervals=False,
     ),
     TableEntry(
         "canonical-splits",
@@ -252,14 +246,12 @@ TABLES = (
         "Mean matched churn (%) over the headline datasets, in the order of the first page, on each split that all "
         "of them have; each family counts once.",
         places.over_canonical_splits,
-        intervals=False,
     ),
     TableEntry(
         "ranks",
         "Mean ranks",
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         places.ranks,
-        intervals=False,
     ),
     *by_task(
         (
@@ -278,7 +270,6 @@ TABLES = (
         "How well scores of ERM's predictions rank flips first: the share of all flips in the first tenth of the ID "
         "test, and the area under the curve of the flip rate among reviewed predictions against their share (AuPC).",
         comparisons.triage,
-        intervals=False,
     ),
     TableEntry(
         "top-k",
@@ -308,7 +299,6 @@ TABLES = (
         "CPU time of a retraining in multiples of ERM's: mean (datasets with the same molecules count once) and range "
         "over datasets.",
         comparisons.compute_times,
-        intervals=False,
     ),
 )
 
@@ -323,7 +313,7 @@ def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] =
         if keys and entry.key not in keys:
             continue
         if body := entry.builder(results, kind):
-            caption = f"{entry.caption} {described(kind, results.sampling)}" if entry.intervals else entry.caption
+            caption = f"{entry.caption} {described(kind, results.sampling)}" if body.explained else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)
             content = (body.header, body.rows, body.notes, body.over)
             tables.append(Table(entry.key, entry.title, caption, *content, names, kind))

@@ -32,6 +32,8 @@ class Body:
     datasets: tuple[Dataset, ...]
     notes: tuple[str, ...] = ()
     over: tuple[tuple[str, int], ...] = ()
+    explained: bool = False
+    """Whether the kind of its intervals is explained below its caption."""
 
 
 TableBuilder = Callable[[Results, IntervalKind], Body | None]
@@ -84,6 +86,7 @@ def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> TableBuilde
             datasets,
             (*fallback(kind, [(column.header, column.measure) for column in columns]), *averaged(datasets)),
             tuple(over) if any(text for text, _ in over) else (),
+            explained=True,
         )
 
     return build
@@ -123,6 +126,7 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> TableBu
             tuple(rows),
             datasets,
             (note, *explained(rows), *fallback(kind, measures), *averaged(datasets)),
+            explained=True,
         )
 
     return build

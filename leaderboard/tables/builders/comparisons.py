@@ -100,7 +100,8 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
-    return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets))) if rows else None
+    notes = (*explained(rows), *averaged(datasets))
+    return Body(header, tuple(rows), datasets, notes, explained=True) if rows else None
 
 
 def compute_times(results: Results, kind: IntervalKind) -> Body | None:

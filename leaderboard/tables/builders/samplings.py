@@ -85,7 +85,7 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         "In the column The paper, no means that the paper reports no such effect.",
         f"Answers in agreement with the paper's: {listed(counts)}. An unclear answer agrees with a no.",
     )
-    return Body(header, tuple(rows), results.headline(), notes)
+    return Body(header, tuple(rows), results.headline(), notes, explained=True)
 
 
 def _studied(results: Results) -> list[Dataset]:
