@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
+from collections.abc import Iterator
 from functools import cache
 from html import unescape
 from io import BytesIO
@@ -12,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-import notebooks
+import nbformat
 import reference
 from latex2mathml.converter import convert
 from markdown import Extension, Markdown
@@ -20,6 +21,7 @@ from markdown.treeprocessors import Treeprocessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from nbconvert import MarkdownExporter
 from PIL import Image
 from pymdownx.slugs import slugify
 
@@ -56,10 +58,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, content=text))
     for file in list(files):
         if file.src_uri.endswith(".ipynb"):
-            for uri, content in notebooks.page(file.src_uri, file.content_bytes):
+            for uri, content in notebook(file.src_uri, file.content_bytes):
                 files.append(File.generated(config, uri, content=content))
     config.nav = _expanded(config.nav, files)
     return files
+
+
+def notebook(uri: str, content: bytes) -> Iterator[tuple[str, str | bytes]]:
+    """Yield the page of the notebook at ``uri``, and its pictures, by their places on the site."""
+    name = posixpath.splitext(uri)[0]
+    stem = posixpath.basename(name)
+    read = nbformat.reads(content.decode("utf-8"), as_version=4)
+    resources = {"unique_key": stem, "output_files_dir": f"{stem}_files"}
+    text, resources = MarkdownExporter().from_notebook_node(read, resources)
+    text = re.sub(r"<(style|script)\b.*?</\1>", "", text, flags=re.S)  # pandas brings a style for each table
+    text = re.sub(r'<table border="1" class="dataframe">', "<table>", text)
+    title, _, rest = text.lstrip().partition("\n")
+    yield f"{name}.md", f"{title}\n\n[Download this notebook]({stem}.ipynb){{ download }}\n\n{rest}"
+    for place, picture in resources["outputs"].items():
+        yield posixpath.join(posixpath.dirname(name), place), picture
 
 
 def _expanded(nav: list[Any], files: Files) -> list[Any]:

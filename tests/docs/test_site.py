@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def modules() -> Iterator[dict[str, ModuleType]]:
     sys.path.insert(0, str(DOCS / "_build"))
-    yield {name: importlib.import_module(name) for name in ("hooks", "notebooks", "docstrings")}
+    yield {name: importlib.import_module(name) for name in ("hooks", "docstrings")}
     sys.path.remove(str(DOCS / "_build"))
 
 
@@ -146,7 +146,7 @@ def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[
     code = v4.new_code_cell("frame", outputs=[v4.new_output(kind, data) for kind, data in shown])
     notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# Title\n\nText."), code])
     notebook.metadata = {"language_info": {"name": "python"}}
-    made = dict(modules["notebooks"].page("notebooks/one.ipynb", v4.writes(notebook).encode()))
+    made = dict(modules["hooks"].notebook("notebooks/one.ipynb", v4.writes(notebook).encode()))
     text = made.pop("notebooks/one.md")
     assert text.startswith("# Title\n\n[Download this notebook](one.ipynb)")
     assert "```python\nframe\n```" in text
