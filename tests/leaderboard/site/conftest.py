@@ -18,7 +18,7 @@ from benchmark.types import Recipe
 from leaderboard import site
 from leaderboard.read.results import Results, collect
 
-from ..conftest import cell
+from ..conftest import cell, flipping, sure
 
 MakeCell = Callable[..., Cell]
 
@@ -44,8 +44,7 @@ def make_cell() -> MakeCell:
     ) -> Cell:
         if values is None:
             rng = np.random.default_rng(sum(map(ord, f"{dataset}{method}{split}")))
-            labels = np.where(rng.random((len(seeds), n)) < flips, 1 - np.arange(n) % 2, np.arange(n) % 2)
-            values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+            values = sure(flipping(rng, flips, len(seeds), n))
         n = values.shape[1]
         group = "headline" if values.shape[2] > 1 else "regression"
         known = {"title": dataset.upper(), "group": group, "family": "", "target": "does <b>it</b>", **(about or {})}
@@ -66,7 +65,7 @@ def stubborn(make_cell: MakeCell) -> Callable[[int], Results]:
     def made(wrong: int) -> Results:
         truth = np.arange(40) % 2
         always = np.where(np.arange(40) < wrong, 1 - truth, truth)
-        values = np.broadcast_to(np.where(always[:, None] == np.arange(2), 0.9, 0.1), (5, 40, 2))
+        values = np.broadcast_to(sure(always), (5, 40, 2))
         cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.05), ("calm", 0.02))]
         return collect([*cells, *(make_cell(f"d{i}", "stubborn", values=values) for i in range(3))])
 

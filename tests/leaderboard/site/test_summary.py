@@ -15,7 +15,7 @@ from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, complete_block, summaries
 
-from ..conftest import churn_by_loop, row_of
+from ..conftest import churn_by_loop, row_of, sure
 
 
 def summary_of(cells: list[Cell], task: Task = "classification") -> Summary:
@@ -112,8 +112,8 @@ def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cel
 def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(cells: list[Cell], make_cell) -> None:
     about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
     facts = Submission(status="self-reported", sha256="0" * 64, marks="alike", **about)
-    labels = np.where(np.arange(40)[None, :, None] % 2 == np.arange(2), 0.9, 0.1).repeat(5, axis=0)
-    copies = [make_cell(f"d{i}", "copied", values=labels).with_facts(submission=facts) for i in range(4)]
+    right = sure(np.tile(np.arange(40) % 2, (5, 1)))
+    copies = [make_cell(f"d{i}", "copied", values=right).with_facts(submission=facts) for i in range(4)]
     summary = summary_of([*cells, *copies])
     row = row_of(summary, "COPIED")
     assert row.estimates["matched_churn"].value == 0
