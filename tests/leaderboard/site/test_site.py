@@ -201,13 +201,6 @@ def test_the_page_of_a_method_says_what_it_is_without_formulas_and_how_to_open_t
     assert "$$" not in text
 
 
-def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such folder"):
-        read(str(tmp_path / "reslts"))
-    with pytest.raises(UserError, match=r"manifest\.json"):
-        read(str(tmp_path))
-
-
 def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_results(make_cell, tmp_path, monkeypatch):
     out = tmp_path / "a" / "site"
     out.parent.mkdir()
