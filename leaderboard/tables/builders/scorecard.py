@@ -53,13 +53,10 @@ def _card(dataset: Dataset, kind: IntervalKind) -> Card:
     }
 
 
-def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind) -> Estimate:
-    """Return the mean over the families of ``datasets``; nan unless all have the estimate."""
-    known = [
-        estimated for dataset in datasets if (estimated := card(dataset, kind).get(title, {}).get(key)) is not None
-    ]
-    nothing = Estimate(np.nan, np.nan, np.nan)
-    return mean_of(datasets, known, kind) if len(known) == len(datasets) else nothing
+def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind) -> Estimate | None:
+    """Return the mean over the families of ``datasets``; None unless all have the estimate."""
+    known = [found for dataset in datasets if (found := card(dataset, kind).get(title, {}).get(key)) is not None]
+    return mean_of(datasets, known, kind) if len(known) == len(datasets) else None
 
 
 def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
