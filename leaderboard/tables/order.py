@@ -9,7 +9,7 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -322,22 +322,12 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     return float(same[1:].mean()), float(alike[1:].mean())
 
 
-class Rehearsal(NamedTuple):
-    """An order that is chosen on two thirds of the families and tested on the others, again and again.
-
-    ``stays`` is the share of draws in which no method with a place comes before the first on the others, and ``chosen``
-    and ``tested`` are the mean lead of the first over the second on the two thirds and on the others.
-    """
-
-    stays: float
-    chosen: float
-    tested: float
-
-
-def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray) -> Rehearsal | None:
+def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray) -> tuple[float, float, float] | None:
     """Choose the order of ``stability`` on random two thirds of the families, and test it on the others, 200 times.
 
-    Returns None if only one method has a place, wherever the order is chosen.
+    Returns the share of draws in which no method with a place comes before the first on the others, and the mean lead
+    of the first over the second on the two thirds and on the others. None if only one method has a place, wherever the
+    order is chosen.
     """
     values, changes = of_units(block, values, changes)
     n = len(values)
@@ -350,7 +340,8 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray)
     of_two = np.isfinite(leads[0][:, 1])  # in the others only one method has a place
     if not of_two.any():
         return None
-    return Rehearsal(float(stays.mean()), *(float(np.diff(lead[of_two]).mean()) for lead in leads))
+    here, there = (float(np.diff(lead[of_two]).mean()) for lead in leads)
+    return float(stays.mean()), here, there
 
 
 def of_units(block: Sequence[Dataset], *of_datasets: np.ndarray, unit: AggregationUnit = "family") -> list[np.ndarray]:

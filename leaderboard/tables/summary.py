@@ -23,7 +23,6 @@ from leaderboard.tables.order import (
     FAMILIES,
     FEWEST_UNITS,
     REHEARSED,
-    Rehearsal,
     Resolution,
     keeps,
     lacking,
@@ -149,7 +148,8 @@ class Summary:
     evalset: str = "id"
     top: tuple[float, float] | None = None
     """In which share of resamples of families the first five places keep their set, and their order."""
-    rehearsed: Rehearsal | None = None
+    rehearsed: tuple[float, float, float] | None = None
+    """What ``rehearsal`` says of the first place."""
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
     """What the order goes by (D,), by title."""
     changes: np.ndarray | None = None
