@@ -101,7 +101,9 @@ class Site:
             chain(build.of_results(self.results, structures, self.styles), build.of_studies(self.study_reports[0]))
         )
         for table in (*self.tables, *self.study_tables):
-            yield from self.as_files(table)
+            yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
+            yield f"tables/{table.key}.json", writers.to_json(table)
+            yield f"tables/{table.key}.csv", writers.to_csv(table)
         for table in (*map(to_table, self.boards), *self.scorecards, *self.group_tables):
             yield f"tables/{table.key}.csv", writers.to_csv(table)
         for title in self.results.methods():
@@ -347,12 +349,6 @@ class Site:
                 "command": f"churn study flip-rows --set dataset={dataset.name}",
             },
         )
-
-    def as_files(self, table: Table) -> Iterator[File]:
-        """Yield a table in all formats."""
-        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
-        yield f"tables/{table.key}.csv", writers.to_csv(table)
-        yield f"tables/{table.key}.json", writers.to_json(table)
 
     def method(self, title: str) -> str:
         entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]
