@@ -1,5 +1,6 @@
 """The card of a submission: ``submission.yml``."""
 
+import unicodedata
 from typing import Annotated, Any
 
 import yaml
@@ -8,8 +9,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from benchmark.errors import UserError
 from benchmark.settings import visible
 
+LETTERS = ("LATIN CAPITAL LETTER", "LATIN SMALL LETTER", "GREEK SMALL LETTER")
+"""Beginnings of the names of letters that a method may be called with; omicron is left out."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
+
+
+def plain(name: str) -> str:
+    """Return a name as it is. Raises ValueError for a letter of another script, many of which look like Latin ones."""
+    names = {c: unicodedata.name(c, "a letter without a name") for c in name if c.isalpha()}
+    if odd := next((c for c, told in names.items() if not told.startswith(LETTERS) or c == "\u03bf"), ""):
+        raise ValueError(f"expected Latin letters, or small Greek ones such as λ, found {odd!r}, {names[odd]}")
+    return name
+
+
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(visible)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
@@ -21,7 +34,7 @@ class Description(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Line = Field(description="Name of the method, shown in tables.")
+    name: Annotated[Line, AfterValidator(plain)] = Field(description="Name of the method, shown in tables.")
     authors: tuple[Line, ...] = Field(min_length=1, max_length=100)
     version: Version = Field(description="Version, equal to the name of the folder.")
     description: Text = Field(description="Description of the method, detailed enough to reimplement it.")

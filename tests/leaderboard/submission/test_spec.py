@@ -45,6 +45,7 @@ def test_scalars_are_texts_as_written():
         (b"a: b: c", "not a YAML file"),
         (b"? [a]\n: b", "unhashable key"),
         (GOOD.replace(b"Mine", "Mi\u200bne".encode()), r"field 'name': .*invisible character U\+200B; remove it"),
+        (GOOD.replace(b"Mine", "\u0415RM".encode()), "field 'name': .* Latin letters.* CYRILLIC CAPITAL LETTER IE"),
         (GOOD.replace(b"Mine", "Mi\u3164ne".encode()), r"field 'name': .*U\+3164"),
         (GOOD.replace(b"Mine", "\u202eeniM".encode()), r"field 'name': .*U\+202E"),
         (GOOD.replace(b"Mine", b'"Mi\\x07ne"'), r"field 'name': .*U\+0007"),
