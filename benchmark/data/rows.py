@@ -102,7 +102,7 @@ def load_table(spec: DatasetSpec) -> pd.DataFrame:
 
     Raises UserError as that does. Images have no table of their own.
     """
-    raw = _cleaned(spec, *downloads.obtain(spec))
+    raw = raw_table(spec)
     none = np.empty((len(raw), 0), dtype=np.uint8)
     return _prepare(raw, spec.model_copy(update={"split": "random:0.8"}), none)[0]
 
@@ -238,10 +238,9 @@ def _prepare(
     one_each = values.merged(table["target"], keys, remaining(), raw, spec)
     table["target"] = one_each["target"]
     table["merged"] |= one_each["merged"]
-    if spec.sample and (remaining().sum() > spec.sample):
-        table.loc[np.random.default_rng(0).permutation(np.flatnonzero(remaining()))[spec.sample :], "not_sampled"] = (
-            True
-        )
+    if spec.sample:
+        usable = np.random.default_rng(0).permutation(np.flatnonzero(remaining()))
+        table.loc[usable[spec.sample :], "not_sampled"] = True
     table["used"] = remaining()
     if spec.sample and scaffolds:
         found = structures(table["smiles"][table["used"]].tolist(), True, False)

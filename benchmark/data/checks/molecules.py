@@ -1,7 +1,6 @@
 """The molecules of datasets with their labels, as numbers that are compared at once and kept in the cache."""
 
 import hashlib
-import io
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,34 +41,25 @@ def molecules(spec: DatasetSpec) -> Molecules:
     """
     name, _, _ = spec.name.partition("@")
     reading = spec.model_dump(include=(rows.READ | {"task"}) - {"split"})
-    code = program("benchmark.data")
-
-    def make() -> tuple[bytes, ...]:
-        packed = io.BytesIO()
-        np.savez(packed, **vars(_described(spec)))
-        return (packed.getvalue(),)
-
-    key = cache.named(name, [spec.sha256, reading, rdBase.rdkitVersion, code], ".molecules")
-    (packed,) = cache.kept((key,), make) if spec.sha256 else make()
-    with np.load(io.BytesIO(packed)) as stored:
-        return Molecules(**stored)
+    recipe = [spec.sha256, reading, rdBase.rdkitVersion, program("benchmark.data")]
+    path = cache.cache_folder() / "made" / cache.named(name, recipe, ".molecules")
+    found = cache.read_arrays(path) if spec.sha256 else None
+    if found is None:
+        found = vars(_described(spec))
+        if spec.sha256:
+            cache.write_arrays(path, found)
+    return Molecules(**found)
 
 
 def _described(spec: DatasetSpec) -> Molecules:
     table = rows.load_table(spec)
     table = table[~table[[reason for reason in rows.EXCLUDED if reason != "repeated"]].any(axis=1)]
-    texts = [_flat(text) for text in table["canonical"]] if spec.smiles else _names(table["id"].tolist())
+    texts = [_flat(text) for text in table["canonical"]] if spec.smiles else table["name"].tolist()
     if "composition" in spec.features:
         texts = reduced(texts)
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
     keys, places = np.unique(np.frombuffer(digests, dtype=np.uint64), return_inverse=True)
     return Molecules(keys, np.bincount(places, labels(spec, table)) / np.bincount(places))
-
-
-def _names(ids: list[str]) -> list[str]:
-    """Return the names behind ids that are numbered because a name stands in several rows: ``Bi2Te3-2``."""
-    known = set(ids)
-    return [start if (start := re.sub(r"-\d+$", "", text)) in known else text for text in ids]
 
 
 @lru_cache(maxsize=2**18)
