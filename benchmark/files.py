@@ -167,12 +167,11 @@ def _digest(path: Path, content: bytes) -> bytes:
     return hashlib.sha256(path.name.encode() + content).digest()
 
 
-def kept(names: tuple[str, ...], make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
-    """Return the contents called ``names`` from the cache, or make and store all if any is missing or damaged."""
-    paths = [cache_folder() / "made" / name for name in names]
-    stored = tuple(content for path in paths if (content := read(path)) is not None)
-    if len(stored) < len(paths):
+def kept(name: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the arrays called ``name`` from the cache, or make and store them if the file is missing or damaged."""
+    path = cache_folder() / "made" / name
+    stored = read_arrays(path)
+    if stored is None:
         stored = make()
-        for path, content in zip(paths, stored, strict=True):
-            write(path, content)
+        write_arrays(path, stored)
     return stored

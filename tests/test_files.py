@@ -1,7 +1,6 @@
 """The cache returns intact content, and rebuilds anything missing or damaged."""
 
 import hashlib
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
 
-CONTENTS = (b"the table of all rows", bytes(range(256)) * 40)
-NAMES = ("one.rows", "one.features")
+CONTENT = bytes(range(256)) * 40
 MEASURED = load_spec("b3db_measured")
 
 
@@ -27,16 +25,15 @@ def derived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "made"
 
 
-def kept(names: tuple[str, ...] = NAMES) -> bool:
-    """Return whether ``CONTENTS`` were cached under ``names``; otherwise they are now."""
+def kept() -> bool:
+    """Return whether an array was cached under the name ``one``; otherwise it is now."""
     asked: list[bool] = []
 
-    def make() -> tuple[bytes, ...]:
+    def make() -> dict[str, np.ndarray]:
         asked.append(True)
-        return CONTENTS
+        return {"x": np.arange(99)}
 
-    assert cache.kept(names, make) == CONTENTS
-    assert len(asked) <= 1
+    assert cache.kept("one", make)["x"].tolist() == [*range(99)]
     return not asked
 
 
@@ -55,7 +52,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("content", [*CONTENTS, b""])
+@pytest.mark.parametrize("content", [CONTENT, b""])
 def test_what_is_written_is_read(tmp_path, content):
     path = tmp_path / "deep" / "in" / "folders" / "name"
     cache.write(path, content)
@@ -65,22 +62,14 @@ def test_what_is_written_is_read(tmp_path, content):
     assert files(tmp_path) == ["deep/in/folders/name"]
 
 
-def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> bytes:
-    """Damage a file and return its former content."""
-    stored = path.read_bytes()
-    path.unlink()
-    if (content := damage(stored)) is not None:
-        path.write_bytes(content)
-    return stored
-
-
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_missing_or_damaged_file_is_made_again(derived, damage):
     assert not kept()
-    assert files(derived) == sorted(NAMES)
-    for name in NAMES:
-        damaged(derived / name, damage)
-        assert not kept()
+    stored = (derived / "one").read_bytes()
+    (derived / "one").unlink()
+    if (content := damage(stored)) is not None:
+        (derived / "one").write_bytes(content)
+    assert not kept()
     assert kept()
 
 
@@ -88,7 +77,7 @@ def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path
     path = tmp_path / "name"
     cache.write(path, b"first")
     with full_disk:
-        cache.write(path, CONTENTS[1])
+        cache.write(path, CONTENT)
     assert cache.read(path) == b"first"
     assert files(tmp_path) == ["name"]
 
@@ -119,8 +108,8 @@ def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monke
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", watched)
-    cache.write(path, CONTENTS[1])
-    assert [*seen, cache.read(path)] == [b"old", CONTENTS[1]]
+    cache.write(path, CONTENT)
+    assert [*seen, cache.read(path)] == [b"old", CONTENT]
 
 
 @pytest.mark.parametrize("named", ["~/mine", "mine"])
@@ -129,7 +118,7 @@ def test_the_folder_may_be_named_from_home_or_from_here(tmp_path, monkeypatch, n
     monkeypatch.setenv("CHURN_CACHE_DIR", named)
     monkeypatch.chdir(tmp_path)
     kept()
-    assert files(tmp_path) == ["mine/made/one.features", "mine/made/one.rows"]
+    assert files(tmp_path) == ["mine/made/one"]
 
 
 # Rows and features

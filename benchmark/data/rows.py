@@ -80,21 +80,18 @@ def load_rows(spec: DatasetSpec) -> Rows:
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = program("benchmark.data")
     reading = spec.model_dump(include=READ)
-    key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
-    def make() -> tuple[bytes, ...]:
+    def make() -> dict[str, np.ndarray]:
         table, x, scaled = _prepare(_cleaned(spec, path, content), spec)
-        packed, arrays = io.BytesIO(), io.BytesIO()
-        table.to_parquet(packed)
+        packed = np.frombuffer(table.to_parquet(), dtype=np.uint8)
         bits = x.dtype == np.uint8 and x.max(initial=0) <= 1  # an eighth of the bytes
-        np.savez(arrays, x=np.packbits(x, axis=1) if bits else x, scaled=scaled, width=x.shape[1] if bits else 0)
-        return packed.getvalue(), arrays.getvalue()
+        width = np.array(x.shape[1] if bits else 0)
+        return {"table": packed, "x": np.packbits(x, axis=1) if bits else x, "scaled": scaled, "width": width}
 
-    packed, arrays = cache.kept((f"{key}.rows", f"{key}.features"), make)
-    with np.load(io.BytesIO(arrays)) as stored:
-        x, width = stored["x"], int(stored["width"])
-        x = np.unpackbits(x, axis=1, count=width) if width else x
-        return Rows(pd.read_parquet(io.BytesIO(packed)), x, stored["scaled"], version)
+    stored = cache.kept(cache.named(name, [version, reading, rdBase.rdkitVersion, code], ".rows"), make)
+    x, width = stored["x"], int(stored["width"])
+    x = np.unpackbits(x, axis=1, count=width) if width else x
+    return Rows(pd.read_parquet(io.BytesIO(stored["table"].tobytes())), x, stored["scaled"], version)
 
 
 def load_table(spec: DatasetSpec) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from rdkit import Chem, rdBase
@@ -42,16 +42,11 @@ def molecules(spec: DatasetSpec) -> Molecules:
     name, _, _ = spec.name.partition("@")
     reading = spec.model_dump(include=(rows.READ | {"task"}) - {"split"})
     recipe = [spec.sha256, reading, rdBase.rdkitVersion, program("benchmark.data")]
-    path = cache.cache_folder() / "made" / cache.named(name, recipe, ".molecules")
-    found = cache.read_arrays(path) if spec.sha256 else None
-    if found is None:
-        found = vars(_described(spec))
-        if spec.sha256:
-            cache.write_arrays(path, found)
-    return Molecules(**found)
+    make = partial(_described, spec)
+    return Molecules(**(cache.kept(cache.named(name, recipe, ".molecules"), make) if spec.sha256 else make()))
 
 
-def _described(spec: DatasetSpec) -> Molecules:
+def _described(spec: DatasetSpec) -> dict[str, np.ndarray]:
     table = rows.load_table(spec)
     table = table[~table[[reason for reason in rows.EXCLUDED if reason != "repeated"]].any(axis=1)]
     texts = [_flat(text) for text in table["canonical"]] if spec.smiles else table["name"].tolist()
@@ -59,7 +54,7 @@ def _described(spec: DatasetSpec) -> Molecules:
         texts = reduced(texts)
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
     keys, places = np.unique(np.frombuffer(digests, dtype=np.uint64), return_inverse=True)
-    return Molecules(keys, np.bincount(places, labels(spec, table)) / np.bincount(places))
+    return {"keys": keys, "y": np.bincount(places, labels(spec, table)) / np.bincount(places)}
 
 
 @lru_cache(maxsize=2**18)
