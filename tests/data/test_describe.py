@@ -306,15 +306,6 @@ def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
         described(tmp_path, ["7,5", "6.25", "3"])
 
 
-def test_numbers_of_a_table_without_molecules_may_have_decimal_commas(tmp_path):
-    rows = pd.DataFrame({"material": [f"M-{i}" for i in range(30)], "pore": [f"{i},5" for i in range(30)]})
-    rows.assign(stable=["yes", "no"] * 15, n=range(30)).to_csv(tmp_path / "t.csv", index=False, sep=";")
-    spec = dataset(tmp_path / "t.csv", target="stable")
-    assert (spec.decimal, spec.ignore) == (",", ("n",))
-    assert sorted(load_rows(spec).x[:, 0]) == [i + 0.5 for i in range(30)]
-    assert "row numbers are no feature: 'n'" in spec.notes
-
-
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -873,6 +864,7 @@ def test_columns_that_are_no_features_for_a_text_are_named_with_it(tmp_path):
     rows.to_csv(tmp_path / "materials.csv", index=False)
     spec = dataset(tmp_path / "materials.csv", target="stable")
     assert spec.ignore == ("metal", "depth", "share", "flag", "remark", "n")
+    assert "row numbers are no feature: 'n'" in spec.notes
     assert (
         "not features, because a text is no number: 'metal' (line 2: 'Zn'), 'depth' (line 9: '<0.1'), "
         "'share' (line 2: '0.00%'), 'flag' (line 2: 'True'), 'remark' (empty);"

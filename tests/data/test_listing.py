@@ -101,14 +101,6 @@ def bare(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("place", ["data/molnet/bace.csv", "data/molnet/bace.csv.gz", "cache/raw/molnet/bace.csv"])
-def test_a_file_in_a_data_folder_or_in_the_cache_is_here(bare, place):
-    assert how_to_get(load_spec("bace"))
-    (bare / place).parent.mkdir(parents=True)
-    (bare / place).write_bytes(b"anything")
-    assert how_to_get(load_spec("bace")) == ""
-
-
 @pytest.mark.parametrize(
     ("name", "address", "place", "offline"),
     [

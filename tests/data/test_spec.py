@@ -74,6 +74,7 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
     [
         ('relation = "mark"\nbounds = "exclude"', "unknown column of mine's file: 'mark'"),
         ('backbone = "sklearn"', "unknown learner 'sklearn'"),
+        ('where = [["CIDs", "none"]]', "unknown column of mine's file: 'CIDs': did you mean 'CID'"),
         ('where = [["CID", "none"]]', "no row is left by 'where' and 'limits'"),
         ("limits = [5, 9]", "no row is left by 'where' and 'limits'"),
         ('positive = "1"\nnegative = "1.0"', "two of the classes 1.0, 1 mean the same"),

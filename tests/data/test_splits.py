@@ -91,11 +91,6 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
     assert {part: rows.tolist() for part, rows in given_split(words.split()).parts().items()} == parts
 
 
-def test_a_word_that_names_no_part_of_a_given_split_is_an_error():
-    with pytest.raises(UserError, match=r"found 'later' in used row 2; for numbers of folds, use --split fold:COLUMN"):
-        make_split("given:Partition", 99, ["", ""], ["train", "later"])
-
-
 @pytest.mark.parametrize(
     ("split", "texts", "message"),
     [

@@ -128,8 +128,3 @@ def test_formulas_of_one_composition_are_merged_however_they_are_spelled(spec_of
     about = {"smiles": "", "id": "formula", "features": ("composition",), "merge": "mean"}
     rows = load_rows(spec_of(tmp_path, text, **about))
     assert dict(zip(rows.used["id"], rows.used["target"].astype(float), strict=True)) == {"Al2O3": 4, "AlO": 7}
-
-
-def test_a_condition_on_a_column_that_is_not_there_is_an_error(spec_of, tmp_path):
-    with pytest.raises(UserError, match=r"'relations'.*did you mean 'relation'"):
-        load_rows(spec_of(tmp_path, where=(("relations", "="),)))
