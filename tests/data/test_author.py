@@ -60,10 +60,7 @@ def test_hundreds_of_columns_are_converted_together(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"pore": (4, "1e308")},
-            r"mine: line 6, column 'pore': expected a number from -1e\+100 to 1e\+100, found '1e308'",
-        ),
+        ({"pore": (4, "1e308")}, r"mine: line 6, column 'pore': .* from -1e\+100 to 1e\+100, found '1e308'"),
         ({"density": (4, "-1e101")}, r"line 6, column 'density': .* found '-1e101'"),
         ({"pore": (slice(None), "2")}, None),
         ({"pore": (slice(None), "2"), "density": (slice(None), "")}, "no feature is left|the table has no numbers"),
@@ -302,13 +299,7 @@ def test_numbers_of_a_new_version_in_another_unit_are_pointed_at(tmp_path, regis
 @pytest.mark.parametrize("given", [{}, {"positive": ">= 6"}], ids=["numbers", "a cut"])
 @pytest.mark.parametrize(
     ("fresh", "doubted"),
-    [
-        ([7000.0], True),
-        ([0.007], True),
-        ([9.5], False),
-        ([8.0, 7.0, 0.007], False),
-        ([0.005, 0.007, 0.008], True),
-    ],
+    [([7000.0], True), ([0.007], True), ([9.5], False), ([8.0, 7.0, 0.007], False), ([0.005, 0.007, 0.008], True)],
 )
 def test_a_few_numbers_in_another_unit_are_pointed_at_on_either_side_of_a_cut(
     tmp_path, registry, fresh, doubted, given
@@ -355,9 +346,7 @@ def test_an_update_with_another_decimal_mark_is_refused_and_one_with_numbers_is_
     table([text.replace(".", ",") for text in ["5.5", *texts]]).to_csv(file, index=False)
     write_dataset(file, "", None, describe_file(file, target="y"))
     table(texts).to_csv(file, index=False)
-    with pytest.raises(
-        UserError, match=r"^assay\.csv: column 'y', line 2: '71\.649' seems .* of assay have decimal com"
-    ):
+    with pytest.raises(UserError, match=r"^assay\.csv: column 'y', line 2: '71\.649' seems .* have decimal commas"):
         next_version(file, "")
     assert not (registry / "assay_v2.toml").exists()
     table([float(text) for text in texts]).to_parquet(file)

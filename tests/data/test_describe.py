@@ -119,9 +119,7 @@ def test_a_word_that_is_missing_in_every_table_is_said_and_is_a_class_where_it_i
 
 def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_path):
     file = tmp_path / "materials.csv"
-    rows = materials(pore=range(1, 31), rings=[0, 1, 2] * 10, y=["0", "5.1", "7", "n.d.", "6"] * 6).astype(
-        {"density": object}
-    )
+    rows = materials(pore=range(1, 31), rings=[0, 1, 2] * 10, y=["0", "5.1", "7", "n.d.", "6"] * 6).astype(object)
     rows.loc[7, "density"] = "n.d."
     rows.to_csv(file, index=False)
     fields = describe_file(file, target="y", ignore_value=["0"])
@@ -194,9 +192,7 @@ def test_a_few_whole_numbers_are_asked_about_and_may_be_classes(tmp_path, texts)
 
 def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
     texts = [str(i) for i in range(36)]
-    with pytest.raises(
-        UserError, match="found 36 different numbers: say where to cut them, with --positive '>= median'"
-    ):
+    with pytest.raises(UserError, match=r"found 36 different numbers: say where to cut .* --positive '>= median'"):
         described(tmp_path, texts, task="classification")
     for positive, names in ((">= median", ("< median", "≥ median")), (">= 18", ("< 18", "≥ 18"))):
         spec = dataset(csv(tmp_path, texts), positive=positive)
@@ -260,9 +256,7 @@ def test_points_between_thousands_are_asked_about_where_semicolons_separate(tmp_
 
 @pytest.mark.parametrize("texts", [["9.062", "6.31", "7"], [">9.062", "6.31"], ["1,5", "6.31 ", "9.062"]])
 def test_points_are_not_read_as_decimal_and_between_thousands_in_one_column(tmp_path, texts):
-    with pytest.raises(
-        UserError, match=r"column 'y', line 3: '6\.31.* has a decimal point, but .* or 'decimal' in the"
-    ):
+    with pytest.raises(UserError, match=r"column 'y', line 3: '6\.31.* has a decimal point, but .* or 'decimal' in"):
         labelled(dataset(csv(tmp_path, texts), decimal=",", task="regression"))
 
 
@@ -273,11 +267,7 @@ def test_approximate_values_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("name", "texts", "offer"),
     [
-        (
-            "day",
-            ["3/4/2021", "5/6/2021", "7/8/2021"],
-            "the day or the month may come first: write them as in 2024-03-31",
-        ),
+        ("day", ["3/4/2021", "5/6/2021", "7/8/2021"], "the day or the month may come first: write them as in"),
         ("year", ["2019", "2020", "2021"], "--split time:year tests on the latest fifth"),
         ("quarter", ["2021-Q1", "2021-Q3", "2020-Q2"], "--split time:quarter tests on the latest fifth"),
     ],
@@ -299,9 +289,8 @@ def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
     with pytest.raises(UserError, match=r"line 2: in '1,234', the comma .* say --decimal , or --decimal \."):
         described(tmp_path, texts)
     for decimal, first in ((",", 1.234), (".", 1234)):
-        assert labelled(dataset(csv(tmp_path, texts), decimal=decimal, task="regression"))[SMILES[0]] == pytest.approx(
-            first
-        )
+        found = labelled(dataset(csv(tmp_path, texts), decimal=decimal, task="regression"))
+        assert found[SMILES[0]] == pytest.approx(first)
     with pytest.raises(UserError, match=r"'7,5' has a decimal comma, but '6\.25' on line 3 a point"):
         described(tmp_path, ["7,5", "6.25", "3"])
 
@@ -310,10 +299,7 @@ def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
     ("columns", "said"),
     [
         ({"a": "0,13", "b": "2.788", "y": "6.297"}, r"line 2: '0,13' has a decimal comma, but '2\.788' in column 'b'"),
-        (
-            {"a": "7", "b": "0,13", "y": "6.297"},
-            r"line 2: '0,13' has a decimal comma, but '6\.291' in column 'y', line 2, a point",
-        ),
+        ({"a": "7", "b": "0,13", "y": "6.297"}, r"line 2: '0,13' has .*, but '6\.291' in column 'y', line 2, a point"),
         ({"a": "2.78", "b": "7", "y": "6,25"}, r"line 2: '6,21' has a decimal comma, but '2\.78' in column 'a'"),
     ],
 )
@@ -481,9 +467,7 @@ def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, nam
 def test_a_bound_in_the_target_beside_a_column_of_relations_is_one_unless_they_contradict(tmp_path, stated):
     texts, relations = ["1.5", "> 10", "2.5", "7.25"], ["=", stated, "<", "="]
     if stated == "<":
-        with pytest.raises(
-            UserError, match=r"line 3: '> 10' is another bound than '<' in column 'rel': correct one of"
-        ):
+        with pytest.raises(UserError, match=r"line 3: '> 10' is another bound than '<' in column 'rel': correct"):
             described(tmp_path, texts, {"rel": relations})
         return
     _, notes = described(tmp_path, texts, {"rel": relations})
@@ -604,9 +588,7 @@ def test_reactions_are_named_as_unsupported(tmp_path):
     for name, arrow in (("rxn_smiles", ">>"), ("reaction", ">O>")):
         rows = pd.DataFrame({name: [f"{s}.CCO{arrow}{s}" for s in SMILES], "yield": np.arange(36) / 7})
         rows.to_csv(tmp_path / f"{name}.csv", index=False)
-        with pytest.raises(
-            UserError, match=r"line 2: '.*>.*' is a reaction, and reactions are not supported.*--smiles"
-        ):
+        with pytest.raises(UserError, match=r"line 2: '.*>.*' is a reaction, .* not supported.*--smiles"):
             describe_file(tmp_path / f"{name}.csv", target="yield")
     for text, kind in (("InChI=1S/CH4/h1H4", "InChI"), ("\n\n\n  0  0\nM  END\n", "molfiles")):
         rows.rename(columns={"reaction": "key"}).assign(key=text).to_csv(tmp_path / "i.csv", index=False)
@@ -615,13 +597,8 @@ def test_reactions_are_named_as_unsupported(tmp_path):
 
 
 def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path):
-    rows = pd.DataFrame(
-        {
-            "Compound ID": [f"X-{i}" for i in range(40)],
-            "SMILES": [*SMILES, "C" * 501, "C" * 6000, "C1CC", "CC>>CO"],
-            "y": ["0", "1"] * 20,
-        }
-    )
+    smiles = [*SMILES, "C" * 501, "C" * 6000, "C1CC", "CC>>CO"]
+    rows = pd.DataFrame({"Compound ID": [f"X-{i}" for i in range(40)], "SMILES": smiles, "y": ["0", "1"] * 20})
     rows.to_csv(tmp_path / "assay.csv", index=False)
     spec = dataset(tmp_path / "assay.csv")
     left = pd.read_csv(tmp_path / "mine-left-out.csv")
@@ -645,10 +622,7 @@ def test_molecules_that_features_cannot_tell_apart_are_counted_with_features_tha
     assert health.alike.telling["morgan_chiral:2048:2"] == 1
     assert health.alike.telling["morgan_counts:4096:2"] == 0
     text = to_text(health)
-    assert (
-        "50 molecules cannot be told apart by these features (morgan:2048:2), 50 of them beside one with another"
-        in text
-    )
+    assert "50 molecules cannot be told apart by these features (morgan:2048:2), 50 of them beside one" in text
     assert "--features morgan_chiral.2048.2 of run tells 100% of them apart" in text
     name = f"{tmp_path / 'mine.toml'}@features=morgan_chiral.2048.2"
     assert examine(load_spec(name), 99).alike.molecules == 0
@@ -660,9 +634,7 @@ def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
     pd.DataFrame(rows, columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
     health = examine(dataset(tmp_path / "assay.csv"), 99)
     assert (health.salts.rows, health.salts.conflicting, health.salts.lines) == (3, 1, (38,))
-    assert "salts or mixtures of several parts: 3; 1 of them have another target than their parent molecule" in to_text(
-        health
-    )
+    assert "salts or mixtures of several parts: 3; 1 of them have another target" in to_text(health)
     spec = dataset(tmp_path / "assay.csv", desalt=True)
     used = load_rows(spec).used
     assert used["smiles"].tolist()[36:] == ["CC(=O)O", "CC(=O)O", "CCN", "CCN", "NCCCO"]
@@ -715,9 +687,7 @@ def test_two_columns_of_one_name_are_refused_where_one_is_used(tmp_path):
 @pytest.mark.parametrize("separator", [",", "\t", " "])
 def test_a_table_without_a_header_is_named_as_such(tmp_path, separator):
     (tmp_path / "a.smi").write_text("".join(f"{s}{separator}{i % 2}\n" for i, s in enumerate(SMILES)))
-    with pytest.raises(
-        UserError, match=rf"a\.smi: .* but '{re.escape(SMILES[0])}.*' seems to be .*: put a header above"
-    ):
+    with pytest.raises(UserError, match=rf"a\.smi: .* but '{re.escape(SMILES[0])}.*' seems .*: put a header above"):
         describe_file(tmp_path / "a.smi", target="0" if separator == "," else "y")
 
 

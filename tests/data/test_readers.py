@@ -175,9 +175,7 @@ def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
 
 @pytest.mark.parametrize("content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>"])
 def test_json_and_a_web_page_are_named(content):
-    with pytest.raises(
-        UserError, match=r"table.csv: cannot be read as a table: it begins with .*, as JSON or a web page"
-    ):
+    with pytest.raises(UserError, match=r"table.csv: cannot be .*: it begins with .*, as JSON or a web page"):
         read(content, "table.csv")
 
 
@@ -219,9 +217,7 @@ def test_what_is_no_table_is_an_error_that_names_the_file(content):
 
 
 def test_lines_above_the_header_are_named():
-    with pytest.raises(
-        UserError, match="line 2: 2 fields, but the header has 1; the header seems to be on line 2: remove"
-    ):
+    with pytest.raises(UserError, match=r"line 2: 2 fields, .* has 1; the header seems to be on line 2: remove"):
         read(b"Assay report 2024\na,b\n1,2\n3,4\n", "table.csv")
 
 
@@ -243,9 +239,7 @@ def test_a_workbook_is_read_as_text_with_the_numbers_of_its_rows():
 
 def test_formulas_whose_results_are_not_stored_are_named_by_their_cells():
     rows = [["mol", "y"], *(["C" * i, f"=9-LOG10({i})" if i > 1 else i] for i in range(1, 9))]
-    with pytest.raises(
-        UserError, match=r"sheet 'page': the results .* not stored in B3, B4, B5, B6, B7 and 2 more: open"
-    ):
+    with pytest.raises(UserError, match=r"sheet 'page': the results .* in B3, B4, B5, B6, B7 and 2 more: open"):
         read(workbook(page=rows, notes=[["=1"]]), "table.xlsx")
 
 
