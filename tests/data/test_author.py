@@ -61,7 +61,6 @@ def test_hundreds_of_columns_are_converted_together(tmp_path, monkeypatch):
     ("change", "message"),
     [
         ({"pore": (4, "1e308")}, r"mine: line 6, column 'pore': .* from -1e\+100 to 1e\+100, found '1e308'"),
-        ({"density": (4, "-1e101")}, r"line 6, column 'density': .* found '-1e101'"),
         ({"pore": (slice(None), "2")}, None),
         ({"pore": (slice(None), "2"), "density": (slice(None), "")}, "no feature is left|the table has no numbers"),
         ({"pore": (slice(None), "2"), "density": (slice(None), "3")}, "mine: no feature is left: all 2 are constant"),

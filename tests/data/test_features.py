@@ -121,11 +121,9 @@ def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
     [
         ("morgan_counts:2048", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
         ("morgan_counts:2048:-1", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
-        ("morgan_counts:2048:2:1", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
         ("atom_pairs:x", "expected atom_pairs:BITS, as in atom_pairs:2048"),
         ("atom_pairs:0", "expected atom_pairs:BITS, as in atom_pairs:2048"),
         ("atom_pairs", "expected atom_pairs:BITS, as in atom_pairs:2048"),
-        ("morgan:64", "expected morgan:BITS:RADIUS, as in morgan:2048:2"),
         ("rdkit_descriptors:7", "expected rdkit_descriptors, without a number"),
     ],
 )

@@ -51,7 +51,6 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
         (["A-1", "B-2"], "'A-1' is not a date"),
         (["2024-01-31", "9999-12-31"], "'9999-12-31' is not a date"),
-        (["0001-01-01", "2024-01-31"], "'0001-01-01' is not a date"),
         (["-1,27", "-0,5"], "'-1,27' is not a date"),
         (["03.2021", "11.2020"], "'03.2021' may be a number or the date 2021-03-01, which differ in the order"),
         (["2021.10", "2021.3"], "'2021.10' may be a number or the date 2021-10-01"),
