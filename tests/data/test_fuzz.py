@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 import tomli_w
 
-from benchmark.__main__ import app
 from benchmark.data.downloads import verified
 from benchmark.data.rows import load_rows
+from tests.conftest import call
 
 from .conftest import SMILES
 
@@ -156,23 +156,14 @@ def respelt(fields: dict[str, Any], rng: Rng, path: Path) -> None:
     path.write_bytes((spoilt(content, rng) if rng.random() < 0.1 else content) + deep)
 
 
-def code_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Return the exit code of a command, and what it said if it was refused, or its traceback."""
+def fault(words: list[str], outcomes: Counter[int], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command and count its exit code; return what is wrong with its end, or an empty string."""
     for cached in (load_rows, verified):
         cached.cache_clear()
     try:
-        app(words)
-        code = 0
-    except SystemExit as end:
-        code = int(end.code or 0)
+        code, said = call(*words), capsys.readouterr().err
     except BaseException:
-        return 1, traceback.format_exc()
-    return code, capsys.readouterr().err
-
-
-def fault(words: list[str], outcomes: Counter[int], capsys: pytest.CaptureFixture[str]) -> str:
-    """Run a command and count its exit code; return what is wrong with its end, or an empty string."""
-    code, said = code_of(words, capsys)
+        code, said = 1, traceback.format_exc()
     outcomes[code] += 1
     fine = code == 0 or (code == 2 and said.strip() and "Traceback" not in said)
     return "" if fine else f"{words}: {code}: {said}"
