@@ -267,21 +267,17 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), scaled
 
 
-def varying(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return a mask (D,) of the columns to keep: those not ``scaled``, and those that vary over the rows ``train``."""
-    pool = x[train][:, scaled]
-    present = np.isfinite(pool).any(axis=0)
-    varies = np.zeros(len(present), dtype=bool)
-    varies[present] = np.nanmax(pool[:, present], axis=0) > np.nanmin(pool[:, present], axis=0)
-    keep = np.ones(x.shape[1], dtype=bool)
-    keep[scaled] = varies
-    return keep
-
-
 def fitted(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the mask (D,) ``varying``, and a StandardScaler of the columns that are both in it and ``scaled``, fitted
-    on the rows ``train``; None if there is no such column."""
-    keep = varying(x, scaled, train) if scaled.any() else np.ones(len(scaled), dtype=bool)
+    """Return a mask (D,) of the columns to keep, those not ``scaled`` and those that vary over the rows ``train``, and
+    a StandardScaler of the columns that are both kept and ``scaled``, fitted on these rows; None without such a column.
+    """
+    keep = np.ones(len(scaled), dtype=bool)
+    if scaled.any():
+        pool = x[train][:, scaled]
+        present = np.isfinite(pool).any(axis=0)
+        varies = np.zeros(len(present), dtype=bool)
+        varies[present] = np.nanmax(pool[:, present], axis=0) > np.nanmin(pool[:, present], axis=0)
+        keep[scaled] = varies
     if not (scaled & keep).any():
         return keep, None
     from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import

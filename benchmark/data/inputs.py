@@ -36,7 +36,7 @@ class Featuriser:
     scaled: np.ndarray
     """Mask (D,) of the features to standardise."""
     keep: np.ndarray
-    """Mask (D,) of the features that remain, see ``benchmark.data.features.varying``."""
+    """Mask (D,) of the features that remain, see ``benchmark.data.features.fitted``."""
     scaler: Any
     """A StandardScaler fitted to the training pool; None if nothing is standardised."""
     reads: Reads = "numbers"

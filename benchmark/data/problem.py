@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from benchmark.data.features import standardise, varying
+from benchmark.data.features import fitted, standardise
 from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
@@ -173,7 +173,7 @@ def _check_finite(spec: DatasetSpec, rows: Rows, train: np.ndarray, x: np.ndarra
     """Raise UserError for a standardised number that single precision cannot hold, with its line and column."""
     if rows.scaled.any() and len(bad := np.argwhere(~np.isfinite(x))):
         row, kept = bad[0]
-        column = np.flatnonzero(varying(rows.x, rows.scaled, train))[kept]
+        column = np.flatnonzero(fitted(rows.x, rows.scaled, train)[0])[kept]
         of_table = spec.features == ("columns",)
         name = f"column {feature_columns(spec)[column]!r}" if of_table else f"feature {column + 1}"
         raise UserError(
