@@ -23,11 +23,6 @@ from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import program
 
-EXCLUDED = (
-    *("repeated", "no_smiles", "no_target", "unparsable"),
-    *("too_large", "bound", "not_selected", "merged", "not_sampled"),
-)
-"""Reasons to exclude a row, in ``Rows.table``."""
 READ = {
     *("source", "sheet", "smiles", "id", "target", "positive", "negative", "classes", "missing", "decimal", "suffix"),
     *("relation", "bounds", "desalt", "where", "limits", "log10", "merge", "sample", "features", "ignore", "one_hot"),
@@ -38,6 +33,18 @@ MOST_ATOMS = 500
 """The largest molecule. The time for a scaffold grows with the cube of its atoms."""
 LONGEST = 10 * MOST_ATOMS
 """Characters of the longest SMILES."""
+REASONS = {
+    "unparsable": "SMILES that RDKit cannot parse",
+    "too_large": f"molecules of more than {MOST_ATOMS} atoms or {LONGEST:,} characters",
+    "no_smiles": "no SMILES",
+    "no_target": "no target",
+    "bound": "a bound (< or >), not a value",
+    "repeated": "exact duplicate of an earlier row",
+    "not_selected": "not selected by 'where' or 'limits'",
+    "merged": "merged into another row of the same molecule, or in conflict with it",
+}
+EXCLUDED = (*REASONS, "not_sampled")
+"""Reasons to exclude a row, in ``Rows.table``; ``REASONS`` are those that reports give, in words."""
 PARALLEL = 20_000
 """Molecules from which on all cores parse them: to start processes takes two seconds."""
 

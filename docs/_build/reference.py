@@ -21,11 +21,12 @@ import leaderboard.__main__
 from benchmark import estimators
 from benchmark.data.checks import families
 from benchmark.data.checks.expected_churn import Properties
-from benchmark.data.checks.health import NEAR, REASONS
+from benchmark.data.checks.health import NEAR
 from benchmark.data.checks.health_table import COUNTS, OF_TABLE
 from benchmark.data.checks.health_text import to_expect
 from benchmark.data.downloads import origin
 from benchmark.data.listing import rows_text, summary
+from benchmark.data.rows import REASONS
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.files import shipped_datasets
 from benchmark.measure.catalogue import CATALOGUE

@@ -17,23 +17,13 @@ from benchmark.data.checks.nearest import bits, nearest
 from benchmark.data.checks.properties import MOST_PAIRS, properties
 from benchmark.data.features import FEATURES, Parsed
 from benchmark.data.problem import digest, labels, split_rows
-from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, load_rows, parent
+from benchmark.data.rows import REASONS, Rows, load_rows, parent
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
 from benchmark.data.values import meant
 
 NEAR = 0.95
 """Lowest Tanimoto similarity (Morgan, 2048 bits, radius 2) of near-duplicates."""
-REASONS = {
-    "unparsable": "SMILES that RDKit cannot parse",
-    "too_large": f"molecules of more than {MOST_ATOMS} atoms or {LONGEST:,} characters",
-    "no_smiles": "no SMILES",
-    "no_target": "no target",
-    "bound": "a bound (< or >), not a value",
-    "repeated": "exact duplicate of an earlier row",
-    "not_selected": "not selected by 'where' or 'limits'",
-    "merged": "merged into another row of the same molecule, or in conflict with it",
-}
 TELLING = ("morgan_chiral:2048:2", "morgan_counts:4096:2", "atom_pairs:4096")
 """Features that may tell molecules apart which those of the dataset do not."""
 TRIED = 200

@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.data.checks.health import REASONS, Health
+from benchmark.data.checks.health import Health
+from benchmark.data.rows import REASONS
 
 OF_TABLE = ("sd", "scaffolds", "similarity", "conflicts", "disagreement", "knn_churn")
 """Fields of ``Properties`` in the table; ``rows`` of the training pool are in it anyway."""

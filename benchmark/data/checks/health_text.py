@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchmark.data.checks.expected_churn import Expected, Properties, expectations
-from benchmark.data.checks.health import NEAR, REASONS, Health, Part, examine
-from benchmark.data.rows import load_rows
+from benchmark.data.checks.health import NEAR, Health, Part, examine
+from benchmark.data.rows import REASONS, load_rows
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import number_of
 
