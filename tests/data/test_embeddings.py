@@ -1,7 +1,7 @@
 """Embeddings of molecules by MiniMol, against the package called by hand."""
 
 import warnings
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -95,21 +95,8 @@ def test_a_molecule_that_cannot_be_embedded_is_named(package, monkeypatch, capfd
     with pytest.raises(UserError, match=r"features 'minimol': cannot embed 'CN\(C\)\(C\)C': .+: remove the row"):
         minimol([*parsed("CCO"), five_bonds])
     assert capfd.readouterr() == ("", "")
-    monkeypatch.setattr(embeddings, "_network", lambda: Broken())
+    session = SimpleNamespace(run=lambda outputs, graphs: [np.full((1, WIDTH), np.nan)])
+    network = SimpleNamespace(session=session, featurize_one=str, collate=list)
+    monkeypatch.setattr(embeddings, "_network", lambda: network)
     with pytest.raises(UserError, match=r"cannot embed 'CCO': the embedding is not finite: remove the row"):
         minimol(parsed("CCO"))
-
-
-class Broken:
-    """A network whose numbers are not finite."""
-
-    session = property(lambda self: self)
-
-    def featurize_one(self, text: str) -> str:
-        return text
-
-    def collate(self, graphs: list[str]) -> list[str]:
-        return graphs
-
-    def run(self, outputs: None, graphs: list[str]) -> list[np.ndarray]:
-        return [np.full((1, WIDTH), np.nan)]

@@ -357,17 +357,13 @@ def test_the_titles_of_an_sdf_are_names_also_of_a_broken_record():
 # Processing of the published loaders
 
 
-def cleaned(name: str) -> tuple[bytes, pd.DataFrame]:
+@pytest.mark.parametrize("name", [name for name in dataset_names() if load_spec(name).source.startswith("tdc:")])
+def test_rows_that_repeat_as_a_whole_are_marked_as_pandas_finds_them_for_pytdc(name):
     spec = load_spec(name)
     if locate(spec) is None:
         pytest.skip(f"{spec.source} is not here")
     path, content = obtain(spec)
-    return content, clean(read(content, str(path)), spec)
-
-
-@pytest.mark.parametrize("name", [name for name in dataset_names() if load_spec(name).source.startswith("tdc:")])
-def test_rows_that_repeat_as_a_whole_are_marked_as_pandas_finds_them_for_pytdc(name):
-    content, table = cleaned(name)
+    table = clean(read(content, str(path)), spec)
     pytdcs = pd.read_csv(io.BytesIO(content), sep="\t").drop_duplicates()
     assert table.index[~table[REPEATED]].tolist() == pytdcs.index.tolist()
     assert table.loc[~table[REPEATED], "Drug"].tolist() == pytdcs["Drug"].tolist()
