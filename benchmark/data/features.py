@@ -14,6 +14,8 @@ from rdkit.Chem import Mol, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
 from benchmark import files as cache
+from benchmark.data import embeddings
+from benchmark.data.compositions import composition
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
@@ -72,14 +74,6 @@ def _bits(molecules: Sequence[Mol], make: Callable[..., Any], **settings: int) -
     return bits
 
 
-def minimol(molecules: Sequence[Mol]) -> np.ndarray:
-    """Return the embeddings (N, 512) by MiniMol as float64; its pretraining saw the labels of some datasets, see
-    ``benchmark.data.embeddings``."""
-    from benchmark.data import embeddings  # few datasets need it
-
-    return embeddings.minimol(molecules)
-
-
 def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
     """Return all RDKit descriptors (N, 217) as float64, NaN where undefined (paper, section Datasets)."""
     from benchmark.data.descriptors import descriptors  # few datasets need it
@@ -135,8 +129,6 @@ def one_hot(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
 
 
 def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
-    from benchmark.data.compositions import composition  # few datasets need it
-
     if not spec.id:
         raise UserError(f"{spec.name}: features 'composition' read formulas: name their column in 'id'")
     return composition(table[spec.id].str.strip().tolist(), table[LINE].tolist(), spec.name)
@@ -147,7 +139,7 @@ FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "morgan_chiral": morgan_chiral,
     "morgan_counts": morgan_counts,
     "atom_pairs": atom_pairs,
-    "minimol": minimol,
+    "minimol": embeddings.minimol,
     "rdkit_descriptors": rdkit_descriptors,
 }
 """Features of molecules; all but bits are standardised."""
@@ -179,8 +171,6 @@ def refuse_features(text: str) -> None:
         if len(numbers) != expected.count(".") or not all(number.isdecimal() for number in numbers):
             raise UserError(f"features {name!r}: expected {expected}")
         if kind == "minimol":
-            from benchmark.data import embeddings  # imports more than most commands need
-
             embeddings.refuse()
 
 
