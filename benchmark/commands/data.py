@@ -18,6 +18,7 @@ from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline,
 from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
 from benchmark.data.spec import MANY_ROWS, SAMPLED, DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError, number_of
+from benchmark.files import save
 from benchmark.settings import items, parse_seeds, parse_splits
 
 if TYPE_CHECKING:  # it imports RDKit, which takes a moment
@@ -126,7 +127,6 @@ def health(
     if csv:
         from benchmark.data.checks.families import comparable
         from benchmark.data.checks.health_table import to_csv
-        from benchmark.files import save
 
         specs = comparable(map(load_spec, names))
         errors = Console(stderr=True)
@@ -150,7 +150,6 @@ def health(
 def _families(csv: Path | None) -> int:
     """Compare all datasets, write the pairs that share molecules, and return 1 if the TOMLs contradict them, else 0."""
     from benchmark.data.checks import families as checks
-    from benchmark.files import save
 
     specs = [as_written(name) for name in dataset_names()]
     here = checks.comparable(specs)
@@ -314,24 +313,16 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
     if not spec.merge and any(repeat.conflict for repeat in report.repeats):
         rule = "mean" if spec.task == "regression" else "majority"
         say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
-    if spec.split.startswith("time:"):
-        from benchmark.data.problem import split_rows
-        from benchmark.data.rows import load_rows
-
-        rows = load_rows(spec)
-        split = split_rows(spec, rows, 99)
-        first, last, then, end = rows.used["part"].iloc[[*split.train[[0, -1]], *split.tests["id"][[0, -1]]]]
-        say(f"  by {spec.split_column!r}, training rows are of {first} to {last}, and test rows of {then} to {end}")
-    if spec.split.startswith("group:"):
-        say(f"  by {spec.split_column!r}, {_groups(spec)}")
+    if spec.split.startswith(("time:", "group:")):
+        say(f"  by {spec.split_column!r}, {_by_column(spec)}")
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
     if excluded.is_file():
         say(f"  the rows that are left out: {excluded}")
     say(f"  wrote {spec.path}")
 
 
-def _groups(spec: DatasetSpec) -> str:
-    """Return how many groups a split keeps together, and which of them may not be meant."""
+def _by_column(spec: DatasetSpec) -> str:
+    """Return between which dates a split divides rows, or how many groups it keeps together and what may be none."""
     from benchmark.data.describe import MISSING_WORDS
     from benchmark.data.problem import split_rows
     from benchmark.data.rows import load_rows
@@ -339,8 +330,11 @@ def _groups(spec: DatasetSpec) -> str:
 
     rows = load_rows(spec)
     split, parts = split_rows(spec, rows, 99), rows.used["part"]
-    train, test = (parts.iloc[index].nunique() for index in (split.train, split.tests["id"]))
-    text = f"groups of training rows: {train}, of test rows: {test}"
+    train, test = parts.iloc[split.train], parts.iloc[split.tests["id"]]
+    if spec.split.startswith("time:"):
+        (first, last), (then, end) = (part.iloc[[0, -1]] for part in (train, test))
+        return f"training rows are of {first} to {last}, and test rows of {then} to {end}"
+    text = f"groups of training rows: {train.nunique()}, of test rows: {test.nunique()}"
     for name, count in parts.value_counts().items():
         if not name or folded(str(name)) in MISSING_WORDS:
             text += f"; taken for one group: {number_of(count, 'row')} with {name!r}"
