@@ -200,18 +200,13 @@ def _complaint(smiles: str) -> str:
     return "; ".join(problem.Message() for problem in problems) or "not a SMILES"
 
 
-def _identity(rows: Rows, molecules: bool) -> list[str]:
-    """Return a key of each used row that equal rows share: the canonical SMILES, or a hash of the features."""
-    return rows.used["canonical"].tolist() if molecules else [digest(row) for row in rows.x]
-
-
 def _repeats(spec: DatasetSpec, rows: Rows) -> Iterable[Repeat]:
     molecules = bool((rows.used["smiles"] != "").any())
     used = rows.table[rows.table["used"] | rows.table["not_sampled"]] if molecules else rows.used
     learned = meant(used["target"], spec)
     if spec.cut == "median":
         learned = learned >= meant(rows.used["target"], spec).astype(float).median()
-    used = used.assign(key=used["canonical"] if molecules else _identity(rows, molecules), learned=learned)
+    used = used.assign(key=used["canonical"] if molecules else [digest(row) for row in rows.x], learned=learned)
     for key, group in used[used["key"].duplicated(keep=False)].groupby("key", sort=False):
         what = str(key) if molecules else ", ".join(group["id"])
         lines, targets = tuple(map(int, group["line"])), tuple(group["target"])
@@ -257,7 +252,7 @@ def _salts(rows: Rows, y: np.ndarray) -> Salts:
 
 
 def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[str, Part]:
-    key = _identity(rows, bool(spec.smiles))
+    key = rows.used["canonical"].tolist() if spec.smiles else [digest(row) for row in rows.x]
     pool = {key[row] for row in split.train}
     parts = {}
     for name, index in split.parts().items():
