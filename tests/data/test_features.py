@@ -66,21 +66,15 @@ def test_blocks_stand_side_by_side_in_the_order_named_and_only_numbers_are_to_be
     assert scaled.tolist() == [True] * 217 + [False] * 32
 
 
-@pytest.fixture
-def computed(tmp_path, monkeypatch) -> list[str]:
-    """The SMILES of which descriptors are computed, in a cache of its own."""
-    asked: list[str] = []
+def test_descriptors_of_a_molecule_are_computed_once_for_all_datasets(tmp_path, monkeypatch):
+    computed: list[str] = []
 
     def count(molecules: features.Parsed) -> np.ndarray:
-        asked.extend(molecules.smiles)
+        computed.extend(molecules.smiles)
         return features.rdkit_descriptors(molecules)
 
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
     monkeypatch.setitem(features.FEATURES, "rdkit_descriptors", count)
-    return asked
-
-
-def test_descriptors_of_a_molecule_are_computed_once_for_all_datasets(computed, tmp_path):
     both = spec("rdkit_descriptors", "morgan:32:0")
     first, _ = featurise(Parsed(["CCO", "CCN", "CCO"]), TABLE, spec("rdkit_descriptors"))
     assert sorted(computed) == ["CCN", "CCO"]

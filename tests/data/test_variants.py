@@ -265,14 +265,9 @@ def test_a_variant_by_features_has_the_rows_labels_and_split_of_its_dataset(sett
     np.testing.assert_array_equal(other.evals["id"].x, bits)
 
 
-@pytest.fixture
-def weighed(described, tmp_path: Path, base: Problem) -> str:
-    """A dataset of molecules with a column of their masses, whose features are bits and that column."""
+def test_a_variant_by_features_keeps_the_columns_beside_those_of_molecules(described, tmp_path, base):
     table = pd.DataFrame({"smiles": base.train.smiles[:60], "mass": range(60), "y": [0, 1] * 30})
-    return described(tmp_path, table, features=["morgan:64:2", "columns"])
-
-
-def test_a_variant_by_features_keeps_the_columns_beside_those_of_molecules(weighed):
+    weighed = described(tmp_path, table, features=["morgan:64:2", "columns"])
     spec = load_spec(f"{weighed}@features=atom_pairs.32")
     assert spec.features == ("atom_pairs:32", "columns")
     plain, other = load_problem(weighed), load_problem(spec.spelled)

@@ -21,12 +21,6 @@ MOLECULES = [
 ]
 
 
-@pytest.fixture
-def dataset(described, tmp_path: Path) -> str:
-    table = pd.DataFrame(MOLECULES, columns=["smiles", "y"]).sample(frac=1, random_state=0)
-    return described(tmp_path, table, features=["morgan:256:2"], split="random:0.6")
-
-
 def bits(smiles: str) -> set[int]:
     return set(GetMorganGenerator(2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(smiles)).GetOnBits())
 
@@ -37,8 +31,9 @@ def flat(smiles: str) -> str:
     return Chem.MolToSmiles(molecule)
 
 
-def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
-    problem = load_problem(dataset)
+def test_neighbours_are_those_of_a_slow_loop(described, tmp_path: Path) -> None:
+    table = pd.DataFrame(MOLECULES, columns=["smiles", "y"]).sample(frac=1, random_state=0)
+    problem = load_problem(described(tmp_path, table, features=["morgan:256:2"], split="random:0.6"))
     train, test = problem.train, problem.evals["id"]
     columns = neighbours(train, test)
     assert columns["ids"] == test.ids.tolist()
