@@ -177,7 +177,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
             held = [title for title, rows in tables.items() if len(rows) > 1]
-            unstored = _unstored(content, held[0]) if len(held) == 1 else []
+            unstored = _unstored(content, book[held[0]]) if len(held) == 1 else []
     except (ValueError, zipfile.BadZipFile):
         raise
     except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
@@ -228,7 +228,7 @@ def _filled(page: Any) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _unstored(content: bytes, title: str) -> list[str]:
+def _unstored(content: bytes, page: Any) -> list[str]:
     """Return the cells of a sheet with a formula that no program has computed, which would be read as empty."""
     import openpyxl
 
@@ -236,15 +236,13 @@ def _unstored(content: bytes, title: str) -> list[str]:
     parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
     if not any(re.search(rb"<(\w+:)?f[\s/>]", archive.read(part)) for part in parts):
         return []
-    books = [openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=only) for only in (True, False)]
-    pages = [book[title] for book in books]
-    for page in pages:
-        page.reset_dimensions()
+    written = openpyxl.load_workbook(io.BytesIO(content), read_only=True)[page.title]
+    written.reset_dimensions()
     return [
-        written.coordinate
-        for row, formulas in zip(*(page.iter_rows() for page in pages), strict=True)
-        for cell, written in zip(row, formulas, strict=True)
-        if written.data_type == "f" and cell.value is None and cell.data_type != "str"  # a formula's empty text
+        formula.coordinate
+        for row, formulas in zip(page.iter_rows(), written.iter_rows(), strict=True)
+        for cell, formula in zip(row, formulas, strict=True)
+        if formula.data_type == "f" and cell.value is None and cell.data_type != "str"  # a formula's empty text
     ]
 
 
