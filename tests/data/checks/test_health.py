@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
+from rdkit.DataStructs import BulkTanimotoSimilarity
 
 from benchmark.data import features, rows
 from benchmark.data.checks import health
 from benchmark.data.checks.health import Left, Part, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
 from benchmark.data.checks.molecules import molecules
-from benchmark.data.checks.nearest import nearest
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
@@ -138,18 +137,6 @@ def test_materials_are_compared_by_their_features():
 
 
 # Near-duplicates
-
-
-@pytest.mark.parametrize(("mine", "other"), [([], []), ([], [3]), ([3], []), ([*range(20)], [*range(1, 20)])])
-def test_fingerprints_without_a_bit_and_those_at_the_limit_are_compared_as_rdkit_does(mine, other):
-    def both_ways(on):
-        theirs, ours = ExplicitBitVect(2048), np.zeros((1, 2048), dtype=np.float32)
-        theirs.SetBitsFromList(on)
-        ours[0, on] = 1
-        return theirs, ours
-
-    (their_one, one), (their_other, another) = both_ways(mine), both_ways(other)
-    assert nearest(one, another).tolist() == BulkTanimotoSimilarity(their_one, [their_other])
 
 
 @pytest.mark.usefixtures("staged_data")
