@@ -120,11 +120,11 @@ class Featuriser:
         for name in self.texts:
             texts[name] = [text.strip() if isinstance(text, str) else "" for text in table[name]]
         spec = DatasetSpec(**self.fields)
-        if spec.formulas:
+        if "composition" in spec.features:
             refuse(spec.name)
-            for i, text in enumerate(texts[spec.formulas]):
+            for i, text in enumerate(texts[spec.id]):
                 if not (reasons[i] or is_formula(text)):
-                    reasons[i] = f"column {spec.formulas!r}: expected a formula such as Fe2O3, found {text[:80]!r}"
+                    reasons[i] = f"column {spec.id!r}: expected a formula such as Fe2O3, found {text[:80]!r}"
         good = np.flatnonzero(reasons == "")
         if len(good) == 0:
             return np.empty((0, len(self.keep)), dtype=np.float32), np.empty(0, dtype=str), reasons
@@ -161,7 +161,7 @@ def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
 
 
 def _texts(spec: DatasetSpec) -> list[str]:
-    return [*filter(None, [spec.formulas]), *(name for name, *_ in spec.one_hot)]
+    return [*([spec.id] if "composition" in spec.features else []), *(name for name, *_ in spec.one_hot)]
 
 
 def _parsed(text: str, given: Any, column: str) -> tuple[Chem.Mol | None, str]:

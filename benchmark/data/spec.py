@@ -160,11 +160,6 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
         """Return where ``positive`` binarises a number: ``median``, or a number; empty if it does not."""
         return self.positive.removeprefix(">= ") if self.positive and self.positive.startswith(">= ") else ""
 
-    @property
-    def formulas(self) -> str:
-        """Column of the formulas that features are computed from; empty for other features."""
-        return self.id if "composition" in self.features else ""
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
         scheme = self.source.partition(":")[0]
