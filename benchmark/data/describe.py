@@ -92,6 +92,8 @@ FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
+DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+"""A date written as a whole number."""
 AMBIGUOUS = "the day or the month may come first: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
@@ -702,9 +704,15 @@ def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) ->
 
 
 def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> list[str]:
-    """Return a line on a number that may mean a missing value, and, of a regression, on several orders of magnitude."""
+    """Return a line on a number that may mean a missing value, and, of a regression, on dates and on several orders of
+    magnitude."""
     lines = []
     values = np.sort(numbers.unique())
+    if regression and all(DATE.fullmatch(f"{value:.10g}") for value in values):
+        lines.append(
+            f"{target!r} may hold dates, such as {values[0]:.10g}, which are predicted as numbers: give another "
+            "--target if that is not meant"
+        )
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
         count = int((numbers == value).sum())
         odd = re.fullmatch(r"99[9.]*|-9[9.]+|-\d+|10{3,}", f"{value:.10g}")

@@ -362,6 +362,12 @@ def test_units_that_differ_between_rows_are_said(tmp_path, name):
     assert offers(tmp_path / "assay.csv", fields) == []
 
 
+def test_dates_written_as_whole_numbers_are_pointed_at_as_a_target(tmp_path):
+    texts = [f"20{year}0{month}28" for year in range(19, 25) for month in range(1, 7)]
+    assert "'y' may hold dates, such as 20190128, which are predicted as numbers" in described(tmp_path, texts)[1]
+    assert "dates" not in described(tmp_path, [*texts[1:], "20241345"])[1]
+
+
 def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
     texts = ["0.5", "120", "8000", "33"]
     assert "'y' spans 4.2 orders of magnitude: --log10" in described(tmp_path, texts)[1]
