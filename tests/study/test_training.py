@@ -85,10 +85,7 @@ def run(*words: str, app: Any = benchmark_app) -> tuple[int, str]:
 
 
 def later(words: list[str], check: bool) -> SimpleNamespace:
-    """In the place of ``subprocess.run``: what the leaderboard says of all studies is asked at the end, at once.
-
-    ``tests/commands/test_cli.py`` has a study whole, as ``mlflow run`` runs it.
-    """
+    """In the place of ``subprocess.run``: what the leaderboard says of all studies is asked at the end, at once."""
     assert words[:4] == [sys.executable, "-m", "leaderboard", "study"]
     return SimpleNamespace(returncode=0)
 
