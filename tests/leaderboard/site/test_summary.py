@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, t
 
 from benchmark.measure.catalogue import ORDER
 from benchmark.store.cell import Cell, Submission
@@ -45,6 +45,23 @@ def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:
     assert (summary.ties("CALM"), summary.ties("ERM")) == ("A", "B")
     calm = row_of(summary, "CALM").estimates[ORDER["classification"].key]
     assert f"comes first, with {100 * calm.value:.1f} %." in sentences.answer(summary)
+
+
+def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(cells: list[Cell]) -> None:
+    result = row_of(summary_of(cells), "CALM").estimates["churn"]
+    values, errors = [], []
+    for cell in (cell for cell in cells if cell.title == "CALM"):
+        labels = cell.predictions["id"].values.argmax(-1)
+        values.append(churn(cell))
+        without = []
+        for out in range(5):
+            kept = [i for i in range(5) if i != out]
+            without.append(np.mean([(labels[i] != labels[j]).mean() for i in kept for j in kept if j < i]))
+        errors.append(np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without)) ** 2)))
+    half = t.ppf(0.975, 4) * np.sqrt(np.sum(np.square(errors))) / 4
+    assert (result.value, result.low, result.high) == pytest.approx(
+        (np.mean(values), np.mean(values) - half, np.mean(values) + half)
+    )
 
 
 def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(cells: list[Cell], make_cell) -> None:

@@ -13,6 +13,7 @@ from benchmark.errors import UserError
 from benchmark.registry import find
 from leaderboard.__main__ import app
 from leaderboard.read.results import Results, collect
+from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 
@@ -144,3 +145,20 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
     (tmp_path / "random_forest" / "1.0").mkdir(parents=True)
     with pytest.raises(UserError, match="exists"):
         pack(forests, "random-forest-trees-2", "1.0", tmp_path)
+
+
+@pytest.mark.long
+def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "B3DB measured, halves: place " in done.output
+    assert re.search(r" of 1\d by matched churn", done.output)
+    pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
+    assert {"erm", "twin-bootstrap-lambda-100", "forest-elsewhere-1.0-self-reported"} <= pages
+    assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
+    results, _ = read()
+    (halves,) = results.by_sampling
+    assert halves.sampling == "halves"
+    assert [(d.name, [entry.method for entry in d.entries]) for d in halves.datasets] == [(DATASET, ["forest"])]

@@ -175,7 +175,8 @@ def hash_of(x: np.ndarray) -> float:
 
 
 COLLUDES = """
-import glob, os, time
+import ctypes, glob, os, time
+from pathlib import Path
 fitted = super().fit(sample)
 if len(sample) < 200:  # the check of the contract
     return fitted
@@ -213,6 +214,14 @@ CHANNELS = {
     "names of files": (
         "os.mkdir(f'/tmp/{pair}-{bits.hex()}')",
         "return bytes.fromhex(glob.glob(f'/tmp/{pair}-*')[0].rpartition('-')[2])",
+    ),
+    "/proc": (
+        "ctypes.CDLL(None).prctl(15, b'!' + bits[:14])",
+        "return [Path(p).read_bytes() for p in glob.glob('/proc/[0-9]*/comm') if open(p).read(1) == '!'][0][1:]",
+    ),
+    "the cache": (
+        "Path(os.environ['CHURN_CACHE_DIR'], pair).write_bytes(bits)",
+        "return Path(os.environ['CHURN_CACHE_DIR'], pair).read_bytes()",
     ),
     "the clock's load": (
         "for call in calls[:50]:\n"
@@ -295,6 +304,23 @@ def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file
     assert again() == "verified"
     path.write_text(f"{path.read_text()}\n# edited")
     assert again() == "self-reported"
+
+
+@pytest.mark.slow
+def test_what_was_verified_earlier_stays_so_in_the_store(good, tmp_path):
+    submission = validate(good)
+    (cell,) = submission.cells
+    other = replace(cell, key=replace(cell.key, dataset="bace"))
+    both = replace(submission, cells=(cell, other))
+    store = Store(f"sqlite:///{tmp_path}/mlflow.db")
+    for name in (DATASET, "bace"):
+        own = {cell.key.digest for cell in both.cells}
+        for marked in verify.mark(both, store.cells(own), verify.Rerun(name, "halves", "forest@0", ())):
+            store.log(marked)
+    kept = list(store.cells())
+    assert {(c.key.dataset, c.title, c.facts.status) for c in kept} == {
+        (name, "Forest elsewhere 1.0 (verified)", "verified") for name in (DATASET, "bace")
+    }
 
 
 @needs_sandbox
