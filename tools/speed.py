@@ -3,7 +3,7 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes an hour and a half, in which the machine should do nothing else; ``--table`` chooses tables. Each line is
+It takes 80 minutes, in which the machine should do nothing else; ``--table`` chooses tables. Each line is
 measured in a process and an empty home of its own, after what it does before its ``yield``; lines of a table take
 turns, and the median counts. Without ``--before``, waits have the times of this checkout alone.
 """
@@ -194,8 +194,7 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """Lines, with their times as multiples of the first line's, or, with ``faster``, its time as multiples of theirs.
 
-    Without ``cpu``, CPU seconds are left out: those of Dask's workers are not counted. ``waits`` are timed in both
-    checkouts.
+    Without ``cpu``, CPU seconds are left out. ``waits`` are timed in both checkouts.
     """
 
     lines: Sequence[Line]

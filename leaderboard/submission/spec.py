@@ -18,7 +18,7 @@ NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 def plain(name: str) -> str:
     """Return a name as it is. Raises ValueError for a letter of another script, many of which look like Latin ones."""
     names = {c: unicodedata.name(c, "a letter without a name") for c in name if c.isalpha()}
-    if odd := next((c for c, told in names.items() if not told.startswith(LETTERS) or c == "\u03bf"), ""):
+    if odd := next((c for c, told in names.items() if not told.startswith(LETTERS) or told.endswith("OMICRON")), ""):
         raise ValueError(f"expected Latin letters, or small Greek ones such as λ, found {odd!r}, {names[odd]}")
     return name
 

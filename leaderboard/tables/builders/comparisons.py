@@ -100,8 +100,9 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
-    notes = (*explained(rows), *averaged(datasets))
-    return Body(header, tuple(rows), datasets, notes, explained=True) if rows else None
+    if not rows:
+        return None
+    return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets)), explained=True)
 
 
 def compute_times(results: Results, kind: IntervalKind) -> Body | None:
