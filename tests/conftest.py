@@ -174,9 +174,12 @@ def one_parquet_reader() -> Iterator[None]:
 def own_registry(tmp_path: Path) -> Iterator[None]:
     """Discard what a test registers, imports from its folder, or adds to Python's path, after it."""
     from benchmark.pipeline import registered
+    from leaderboard.read.pipelines import known_part
 
     before, path = dict(registered), list(sys.path)
+    known_part.cache_clear()
     yield
+    known_part.cache_clear()
     suite = {name: cls for name, cls in registered.items() if cls.__module__.startswith(("methods.", "benchmark."))}
     registered.clear()
     registered.update(before | suite)

@@ -204,8 +204,12 @@ def time_column(text: str) -> tuple[str, float]:
 
 def dataset_names() -> list[str]:
     """Return the datasets of the registry: those of the suite, and the TOMLs of ``datasets/`` in the user's home."""
-    beside = {path.stem for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")}
-    return sorted(beside | set(_of_suite(shipped_datasets())))
+    return sorted({name for _, name in _beside()} | set(_of_suite(shipped_datasets())))
+
+
+def _beside() -> list[tuple[Path, str]]:
+    """Return the folder and the name of each dataset that has a TOML of its own."""
+    return [(folder, path.stem) for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")]
 
 
 def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
@@ -226,7 +230,8 @@ def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
     if paths:
         return paths[0], _own_fields(paths[0])
     if name not in suite:
-        if "," in name or any(name == spec.group or name in spec.suites for spec in map(as_written, dataset_names())):
+        stated = [of for _, of in suite.values()] + [_own_fields(folder / f"{own}.toml") for folder, own in _beside()]
+        if "," in name or any(name in (of.get("group"), *of.get("suites", ())) for of in stated):
             raise UserError(f"{name}: expected one dataset, such as bace, found a name of several")
         raise did_you_mean("dataset", name, dataset_names())
     path, fields = suite[name]

@@ -1,5 +1,6 @@
 """What a row of the board is made of: learner, features, remedy and tuning, by their short names."""
 
+from functools import cache
 from typing import NamedTuple
 
 from benchmark import registry
@@ -28,7 +29,7 @@ def parts_of(cell: Cell) -> Parts:
     """Return the parts of the pipeline that a cell is of."""
     key = cell.key
     head, *others = title_of(cell).split(BETWEEN)
-    remedy, used = _part(key.method), _part(key.learner or cell.facts.backbone)
+    remedy, used = known_part(key.method), known_part(key.learner or cell.facts.backbone)
     if not (remedy and issubclass(remedy, Remedy)):
         remedy, used = None, remedy
     trained = head if remedy is None else others[0] if key.learner and others else used.title if used else "–"
@@ -50,7 +51,8 @@ def title_of(cell: Cell) -> str:
     return cell.title.replace(" + ".join(names).replace(":", " "), called(names)) if names else cell.title
 
 
-def _part(name: str) -> type[Part] | None:
+@cache  # to look a submission up in vain takes a millisecond, and each of its cells asks
+def known_part(name: str) -> type[Part] | None:
     """Return the remedy or learner of a name; None if it is not installed, or was submitted."""
     try:
         return registry.find(name)[0]

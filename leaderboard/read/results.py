@@ -21,7 +21,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
-from leaderboard.read.pipelines import title_of
+from leaderboard.read.pipelines import known_part, title_of
 
 GROUPS = ("own", "dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
@@ -61,11 +61,13 @@ class Entry:
         """
         cell = next(iter(self.cells.values()))
         key, task = cell.key, cell.predictions["id"].task
-        try:
-            part = registry.find(key.method)[0](**key.params)
-        except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
+        if (known := known_part(key.method)) is None:
             return self.title
-        name = registry.spelled_part(part, task, cell.facts.backbone, key.sampling)
+        try:
+            own = known(**key.params)
+        except (UserError, TypeError, ValueError):  # submitted with other hyperparameters
+            return self.title
+        name = registry.spelled_part(own, task, cell.facts.backbone, key.sampling)
         return " ".join(filter(None, (name, key.learner, key.features, key.tuning)))
 
 
