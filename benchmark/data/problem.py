@@ -299,8 +299,10 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     folds, stratified by class. The test sets of ``problem`` are not used, and standardised columns are standardised
     again on the new training pool. A fold cannot be loaded by name and does not belong in the store.
 
-    Raises UserError for a pool with fewer than ``k`` rows of a class.
+    Raises ValueError if there is no fold ``i``, and UserError for a pool with fewer than ``k`` rows of a class.
     """
+    if not 0 <= i < k or k < 2:
+        raise ValueError(f"fold {i} of {k}: expected a number from 0 to {k - 1}, and at least 2 folds")
     pool, classes = problem.train, problem.task == "classification"
     fewest = int(np.unique(pool.y, return_counts=True)[1].min()) if classes else len(pool)
     if fewest < k:

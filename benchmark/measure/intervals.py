@@ -219,10 +219,14 @@ def over_both(
     Noise specific to a run and an example is in both variances and thus counted twice, so the interval errs on the
     wide side (McCullagh 2000, doi:10.2307/3318577: no resampling of two crossed factors is exact). Its degrees of
     freedom are near R−1 where retraining dominates, and near T−1 where the test set does. Like ``over_examples``, it
-    gives no interval where few contributions differ (less than ``fewest``). Both must be of one quantity.
+    gives no interval where few contributions differ (less than ``fewest``).
+
+    Raises ValueError if ``runs`` and ``examples`` are not the same quantity.
     """
     value, by_run = influence(runs)
-    _, by_example = influence(examples)
+    other, by_example = influence(examples)
+    if not (math.isclose(value, other, rel_tol=1e-5, abs_tol=1e-9) or np.isnan([value, other]).all()):
+        raise ValueError(f"runs and examples must be of one quantity, got means of {value} and {other}")
     estimate = _student(value, by_run + by_example, level)
     return estimate if differing(examples) >= fewest else estimate.bare()
 

@@ -55,8 +55,10 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     if dataset.task != "classification" or dataset.reference is None or not rows:
         return None
     row = min(rows, key=lambda row: (row.estimates["churn"].value, row.title))  # type: ignore[union-attr]
-    entry = next(entry for entry in dataset.entries if entry.title == row.title)
-    shared = sorted(set(entry.cells) & set(dataset.reference.cells))
+    entry = dataset.entry(row.title)
+    shared = sorted(set(entry.cells) & set(dataset.reference.cells)) if entry else []
+    if entry is None or not shared:
+        return None
     split = SPLIT if SPLIT in shared else shared[0]
     both = common(dataset.reference.cells[split], entry.cells[split])
     ids, y = both[0].ids, both[0].y

@@ -108,7 +108,7 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
     different names, for values without a tolerance and without truth, or with one in another unit or with an error so
-    large that none could flip.
+    large that none could flip, and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):

@@ -256,7 +256,8 @@ def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
 def _key(outside: Table, grid: Grid) -> str:
     """Return the column of ids in a file of true values: by the name that it has in the table, if it is there."""
     key = grid.example if grid.example in outside.columns else example_of([outside], None)[0]
-    assert key is not None, "example_of has refused a file without ids"
+    if key is None:
+        raise UserError(f"{outside.name}: no column of example ids: name one of its columns example_id")
     return key
 
 
@@ -666,6 +667,8 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
         numbers = numbers[0].T[..., None]
     single = numbers.shape[-1] == 1
     if kind == "values":
+        if not single:
+            raise UserError(f"{table.name}: --kind values, but {', '.join(role.predicted)} are one run: use --runs")
         return np.asarray(numbers[..., 0])
     p = numbers
     if kind == "logits":

@@ -116,9 +116,16 @@ class Runs:
 
 
 def together(tables: Sequence[Runs], source: str, names: Sequence[str] = ()) -> Runs:
-    """Combine runs of one kind on the same examples, as ``readers.read`` returns them; ``names`` are new ones."""
+    """Combine runs on the same examples, as ``readers.read`` returns them, and call them by ``names`` if given.
+
+    Raises UserError if the kind of prediction, the classes or the examples differ.
+    """
+    first = tables[0]
+    for runs in tables[1:]:
+        if (runs.kind, runs.classes) != (first.kind, first.classes) or not np.array_equal(runs.ids, first.ids):
+            raise UserError(f"{source}: expected predictions of one kind, with the same classes, for the same examples")
     return replace(
-        tables[0],
+        first,
         names=tuple(names) or tuple(name for runs in tables for name in runs.names),
         values=np.concatenate([runs.values for runs in tables]),
         y=next((runs.y for runs in tables if runs.y is not None), None),

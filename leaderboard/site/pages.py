@@ -86,7 +86,8 @@ class Site:
     def files(self) -> Iterator[File]:
         """Yield the files one by one, to bound memory, and last those that other processes work for in the meantime."""
         if not url_prefixes(self.whole)[self.results.sampling]:
-            for path in sorted((resources("leaderboard") / "static").iterdir(), key=lambda path: path.name):
+            static = (resources("leaderboard") / "static").iterdir()
+            for path in sorted((p for p in static if p.name.endswith((".css", ".js", ".md"))), key=lambda p: p.name):
                 yield f"static/{path.name}", path.read_text(encoding="utf-8")
             yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)

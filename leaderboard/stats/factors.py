@@ -38,10 +38,12 @@ def shares(factors: Mapping[str, Sequence[str]], values: np.ndarray) -> dict[Ter
     Terms are the ``factors``, by the levels (P,) of pipelines, then ``FAMILY``, pairs of factors, pairs of a factor and
     ``FAMILY``, and ``REST``: more than two factors together, and chance. Left out are pairs of factors that add nothing
     to these two, and ``REST`` if the factors tell all pipelines apart. Estimates and Student's intervals are the
-    jackknife's, for other families. A share that is truly zero can come out below 0. All factors must be
-    ``told_apart``, and there must be three families.
+    jackknife's, for other families. A share that is truly zero can come out below 0. Raises ValueError unless all
+    factors are ``told_apart`` and there are three families.
     """
     with threadpool_limits(limits=1):  # on more threads, eigenvectors differ by rounding, and the eighth digit by one
+        if len(told_apart(factors)) < len(factors) or values.shape[1] < 3:
+            raise ValueError("expected factors that can be told apart, and values of at least three families")
         mains = [(name,) for name in factors]
         rank = _space(factors, mains).shape[1]
         pairs = [pair for pair in combinations(factors, 2) if _space(factors, [*mains, pair]).shape[1] > rank]

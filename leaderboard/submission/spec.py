@@ -15,7 +15,7 @@ NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 
 
-def plain(name: str) -> str:
+def latin(name: str) -> str:
     """Return a name as it is. Raises ValueError for a letter of another script, many of which look like Latin ones."""
     names = {c: unicodedata.name(c, "a letter without a name") for c in name if c.isalpha()}
     if odd := next((c for c, told in names.items() if not told.startswith(LETTERS) or told.endswith("OMICRON")), ""):
@@ -34,7 +34,7 @@ class Description(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[Line, AfterValidator(plain)] = Field(description="Name of the method, shown in tables.")
+    name: Annotated[Line, AfterValidator(latin)] = Field(description="Name of the method, shown in tables.")
     authors: tuple[Line, ...] = Field(min_length=1, max_length=100)
     version: Version = Field(description="Version, equal to the name of the folder.")
     description: Text = Field(description="Description of the method, detailed enough to reimplement it.")

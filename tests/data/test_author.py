@@ -199,6 +199,17 @@ def test_a_dataset_that_cannot_be_used_leaves_nothing_behind(tmp_path, given, me
     refusal(csv(tmp_path, ["0", "1"]), message, **given)
 
 
+def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(author, "checked", interrupt)
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(KeyboardInterrupt):
+        dataset(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(fields):
         raise OSError(28, "No space left on device")

@@ -44,6 +44,13 @@ def test_a_large_table_comes_in_small_batches(path):
     assert max(sizes) == parquet.ROWS
 
 
+def test_a_caller_may_stop_early(path):
+    pq.write_table(pa.table({"a": repeated("x" * 100, 2_000_000)}), path)
+    with closing(parquet.batches(path)) as batches:
+        assert len(next(batches)) == 0
+        assert len(next(batches)) > 0
+
+
 def test_files_that_share_a_process_are_read_as_by_processes_of_their_own(tmp_path, monkeypatch):
     paths = [tmp_path / f"{i}.parquet" for i in range(2)]
     for i, table in enumerate(paths):

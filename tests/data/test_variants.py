@@ -238,7 +238,10 @@ def test_a_fold_standardises_numbers_on_the_rows_it_trains_on(written, tmp_path,
             np.testing.assert_allclose(part.x, scaler.transform(numbers[rows][:, kept]), rtol=1e-4, atol=1e-5)
 
 
-def test_more_folds_than_rows_of_a_class_are_refused():
+def test_folds_that_cannot_be_are_refused(base):
+    for i, k in ((3, 3), (-1, 3), (0, 1)):
+        with pytest.raises(ValueError, match=f"fold {i} of {k}"):
+            fold(base, i, k)
     tiny = load_problem("b3db_measured@train=12")
     rarer = int(np.bincount(tiny.train.y).min())
     with pytest.raises(UserError, match=f"12 folds need 12 rows of the rarer class .* found {rarer}"):

@@ -175,7 +175,9 @@ def test_on_the_log_scale_an_interval_is_symmetric_in_ratios_and_positive() -> N
     assert 0 < some.low < some.value == 0.4 < some.high < np.inf
 
 
-def test_over_both_needs_enough_runs() -> None:
+def test_over_both_needs_one_quantity_and_enough_runs() -> None:
+    with pytest.raises(ValueError, match="one quantity"):
+        over_both([np.array([0.1, 0.2, 0.3])], [np.array([0.4, 0.5])])
     two_runs = over_both([np.array([[0.0, 0.5], [0.5, 0.0]])], [np.array([0.0, 1.0])])
     assert two_runs.value == 0.5
     assert np.isnan(two_runs.low)

@@ -18,6 +18,7 @@ from leaderboard.scoring.gate import flipped, gate
 from leaderboard.scoring.roles import Options
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import score
+from tests.leaderboard.scoring.test_models import boosted
 
 IDS = [f"m{t}" for t in range(7)]
 P1 = np.random.default_rng(0).random((3, 7)).round(4)
@@ -703,6 +704,33 @@ def test_values_whose_squares_are_no_floats_are_refused(path: Path) -> None:
     table = pd.DataFrame({"id": IDS, "run1": 1.0, "run2": [1.0] * 6 + [-1e300]})
     with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: expected values from -1e\\+100"):
         read(save(table, path), kind="values")
+
+
+@pytest.mark.parametrize("form", ["predict_proba", "classes", "with truth"])
+@pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_libraries_predict_is_read_without_options(library: str, form: str, tmp_path: Path) -> None:
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    x = np.stack([MARGIN[0], VALUES[0]], axis=1)
+    classes, paths = [], []
+    for seed in range(2):
+        rows = np.random.default_rng(seed).integers(T, size=80)
+        model = boosted(library, seed).fit(x[rows], TRUE[rows])
+        classes.append(model.predict_proba(x).argmax(axis=1))
+        if form == "classes":
+            table = pd.DataFrame({"prediction": np.ravel(model.predict(x))}, index=SMILES)
+        else:
+            table = pd.DataFrame(model.predict_proba(x), columns=model.classes_, index=SMILES)
+        if form == "with truth":
+            table["target"] = TRUE
+        paths.append(tmp_path / f"{seed}.csv")
+        table.to_csv(paths[-1])
+    estimates = gate(*readers.read([files.read(path) for path in paths]), 1.0).estimates
+    assert estimates["flips"].value == pytest.approx((classes[0] != classes[1]).mean())
+    if form == "with truth":
+        bad = (classes[0] == TRUE) & (classes[1] != TRUE)
+        assert estimates["bad"].value == pytest.approx(bad.mean())
 
 
 @pytest.mark.long

@@ -84,6 +84,8 @@ def test_a_factor_that_others_determine_is_not_told_apart_from_them() -> None:
     assert told_apart(levels) == ()
     levels["reads"] = ["bits", "graph", "graph", "counts"]
     assert told_apart(levels) == ("reads",)
+    with pytest.raises(ValueError, match="factors that can be told apart"):
+        shares(levels, np.ones((4, 5)))
 
 
 def test_pairs_of_which_the_grid_knows_nothing_and_a_rest_that_it_cannot_have_are_left_out() -> None:
