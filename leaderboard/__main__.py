@@ -391,7 +391,7 @@ def submit(
     from benchmark.store.tracking import Store
     from leaderboard import site
     from leaderboard.read.stored import read
-    from leaderboard.site.pages import url_prefixes
+    from leaderboard.site.frame import url_prefixes
     from leaderboard.submission.verify import check_code, mark
     from leaderboard.write.formats import to_markdown
 

@@ -1,12 +1,15 @@
 """All figures of the site, drawn from results."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
+from typing import Any
 
-from joblib import hash
+import numpy as np
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from benchmark.files import named, program
 from benchmark.types import TASKS, Sampling
@@ -52,8 +55,12 @@ def _matplotlib() -> str:
 
 def _name(drawing: Drawing) -> str:
     function = f"{drawing.draw.__module__}.{drawing.draw.__qualname__}"
-    given = hash((drawing.given, drawing.terms))
-    return named("figure", [_matplotlib(), function, program("benchmark", "leaderboard"), given], ".json")
+    given = hashlib.sha256(to_json((drawing.given, drawing.terms), inf_nan_mode="constants", fallback=_spelled))
+    return named("figure", [_matplotlib(), function, program("benchmark", "leaderboard"), given.hexdigest()], ".json")
+
+
+def _spelled(value: np.ndarray | np.generic) -> Any:
+    return value.dtype.str, value.shape, value.tolist()
 
 
 SHOWN = ("churn", "delta_churn")

@@ -123,6 +123,11 @@ class Dataset:
         return self._cell.predictions["id"].task
 
     @property
+    def headline(self) -> bool:
+        """Whether it is a classification of the paper's main table, development or held-out."""
+        return self.task == "classification" and self.group in ("dev", "headline")
+
+    @property
     def n_train(self) -> int:
         return self.facts.rows["train"]
 
@@ -240,7 +245,7 @@ class Results:
 
     def headline(self) -> tuple[Dataset, ...]:
         """Return the classification datasets of the paper's main table: development and held-out."""
-        return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
+        return tuple(d for d in self.of_task("classification") if d.headline)
 
 
 def units(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> list[str]:

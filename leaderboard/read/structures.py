@@ -63,6 +63,10 @@ def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
     Nothing is downloaded. None without molecules, and if the data are neither here nor shipped, or not those of the
     results.
     """
+    return dataset.once(("molecules", folder), lambda: _molecules(dataset, folder))
+
+
+def _molecules(dataset: Dataset, folder: Path) -> Molecules | None:
     base = dataset.name.partition("@")[0]
     try:
         spec = load_spec(base)

@@ -10,7 +10,8 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import Site, url_prefixes
+from leaderboard.site.frame import url_prefixes
+from leaderboard.site.pages import Site
 from leaderboard.tables.prepare import prepare
 
 MARKER = ".churn-leaderboard"

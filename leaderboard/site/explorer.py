@@ -127,4 +127,4 @@ def _rounded(values: np.ndarray, digits: int) -> list[float]:
 def script(name: str, content: object) -> str:
     """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(text.encode(), 8, mtime=0)).decode()}");\n'
+    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(text.encode(), 7, mtime=0)).decode()}");\n'

@@ -1,70 +1,43 @@
 """The files of the site apart from the predictions, with the data of each page."""
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from importlib.resources import files as resources
 from itertools import chain
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from markupsafe import Markup
 
-from benchmark.data.checks import families
 from benchmark.measure.catalogue import KEPT, ORDER, QUALITY
 from benchmark.measure.catalogue import scorecard as measures
 from benchmark.measure.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from benchmark.registry import discover
-from benchmark.store.cell import Cell
-from benchmark.types import REFERENCE, TASKS, Sampling
+from benchmark.types import REFERENCE, TASKS
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.style import Style
 from leaderboard.read import closest
 from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import cite, compare, decide, explorer, sentences
-from leaderboard.site.names import Names
+from leaderboard.site import cite, compare, datasets, decide, explorer, sentences
+from leaderboard.site.frame import Frame, framed, tested, url_prefixes
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
-from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
+from leaderboard.tables.boards import SUSPICIONS, Board, BoardRow, boards
 from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
-from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import FAMILIES, RULE
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
-from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-SHARES: Mapping[Sampling, tuple[str, str]] = {
-    "halves": ("no data", "two laboratories each have half of the data"),
-    "nested": ("one bootstrap", "each retraining resamples one bootstrap of the data"),
-    "paper": ("the pool", "the published protocol: every retraining may draw from all of the data"),
-    "update": ("all data", "retrainings differ by chance alone"),
-}
-"""What two retrainings share under each sampling, and what that stands for."""
-
-
-def updated() -> date:
-    """Return the day of the build, or that of the ``SOURCE_DATE_EPOCH`` of reproducible builds."""
-    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(float(seconds), UTC).date() if seconds else datetime.now(UTC).date()
-
-
-def url_prefixes(results: Results) -> dict[Sampling, str]:
-    """Return the folder of the pages of each sampling, below that of the site: the first has none of its own."""
-    parts = results.by_sampling or (results,)
-    return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
 
 
 @dataclass(frozen=True)
@@ -99,13 +72,13 @@ class Site:
             self.whole.records,
         )
         figures = build.drawn(
-            chain(build.of_results(self.results, structures, self.styles), build.of_studies(self.study_reports[0]))
+            chain(
+                build.of_results(self.results, structures, self.frame.styles), build.of_studies(self.study_reports[0])
+            )
         )
         for table in (*self.tables, *self.study_tables):
             yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
             yield f"tables/{table.key}.json", writers.to_json(table)
-            yield f"tables/{table.key}.csv", writers.to_csv(table)
-        for table in (*map(to_table, self.boards), *self.scorecards, *self.group_tables):
             yield f"tables/{table.key}.csv", writers.to_csv(table)
         for title in self.results.methods():
             yield f"methods/{slug(title)}.html", self.method(title)
@@ -119,18 +92,15 @@ class Site:
             if not figure.dataset:
                 yield f"figures/{figure.key}.svg", figure.svg
                 yield f"figures/{figure.key}.pdf", figure.pdf
+        of_datasets = datasets.packed(self.results.datasets, self.frame, self.figures, self.health)
         yield from self.illustrated()
-        for dataset in self.results.datasets:
-            yield f"datasets/{dataset.name}.html", self.dataset(dataset)
         yield from self.study_pages()
+        for pages in of_datasets:
+            yield from map(tuple, pages)
 
     @property
     def boards(self) -> Sequence[Board]:
         return boards(self.results, self.kind)
-
-    @cached_property
-    def styles(self) -> Mapping[str, Style]:
-        return build.styles_of(self.whole)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -145,14 +115,6 @@ class Site:
         return [
             studies.table(study, sheet, self.kind) for study in self.study_reports[0] for sheet in study.report.sheets
         ]
-
-    @cached_property
-    def scorecards(self) -> list[Table]:
-        return [table for dataset in self.results.datasets for table in scorecard.of_dataset(dataset, self.kind)]
-
-    @cached_property
-    def group_tables(self) -> list[Table]:
-        return [by_group(dataset, self.kind) for dataset in self.results.datasets if dataset.groups]
 
     def study_pages(self) -> Iterator[File]:
         """Yield an index of the studies and a page for each, or nothing without a study."""
@@ -178,59 +140,18 @@ class Site:
             yield f"studies/{one.slug}.html", page
 
     @cached_property
-    def source(self) -> str:
-        """Origin of the results, the store first, without the user and password in a server's address."""
-        store, comma, others = self.results.source.partition(", ")
-        parts = urlsplit(store)
-        if "@" in parts.netloc:
-            store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        return f"{store}{comma}{others}"
+    def frame(self) -> Frame:
+        return framed(self.results, self.whole, self.kind, self.repository, self.docs)
 
     def page(self, template: str, here: str = "", **values: Any) -> str:
-        """Render a template; ``here`` is the page's own path, by default the template's, where links start."""
-        here = here or template
-        root = "../" * here.count("/")
-        folders = url_prefixes(self.whole)
-        up = root + "../" * bool(folders[self.results.sampling])
-        of_all = [("decide.html", "Decide", self.whole.front), ("molecules.html", "Molecules", self.whole.front)]
-        of_all += [("studies.html", "Studies", self.whole)] * bool(self.whole.records)
-        datasets = {dataset.title: dataset.name for dataset in self.results.datasets}
-        names = Names(root, self.styles, frozenset(self.results.methods()), datasets)
-        return render(
-            template,
-            here=here,
-            root=root,
-            once=[(f"{up}{folders[part.sampling]}{path}", text) for path, text, part in of_all],
-            source=self.source,
-            reference=REFERENCE,
-            evalsets=EVALSETS,
-            top=up,
-            repository=self.repository,
-            docs=self.docs,
-            updated=updated(),
-            name_of=names.method,
-            pipeline=names.pipeline,
-            look_of=names.look_of,
-            linked=names.in_figure,
-            to_html=partial(writers.to_html, named=names.linked),
-            plain=writers.to_html,
-            in_brief=sentences.in_brief,
-            kind=described(self.kind, self.results.sampling),
-            sampling=self.results.sampling,
-            shares=SHARES,
-            samplings={
-                part.sampling: up + folders[part.sampling] + (here if here in _shared(part) else "index.html")
-                for part in self.whole.by_sampling * (len(folders) > 1)
-            },
-            **values,
-        )
+        return self.frame.page(template, here, **values)
 
     def board(self, evalset: str) -> Iterator[File]:
         """Yield the page with the summary on one test that is shown first, and a file for each of the others."""
         tables = summaries(self.results, self.kind, evalset)
         composed = [row for summary in tables if summary.composed for row in summary.rows]
         parts = {name: sorted({getattr(row.parts, name) for row in composed}) for name in Parts._fields if composed}
-        tests, folder = _tested(self.results), f"board/{evalset}/"
+        tests, folder = tested(self.results), f"board/{evalset}/"
         path = tests[evalset]
         told: dict[str, Any] = {
             "answer": sentences.answer,
@@ -260,7 +181,7 @@ class Site:
             yield f"{folder}{summary.key}.js", explorer.script(summary.key, section)
 
     def overall(self) -> Iterator[File]:
-        for evalset in _tested(self.results):
+        for evalset in tested(self.results):
             yield from self.board(evalset)
         yield "compare.html", self.page("compare.html")
         yield "yours.html", self.page("yours.html")
@@ -308,24 +229,6 @@ class Site:
             fewest=fewest,
         )
 
-    def dataset(self, dataset: Dataset) -> str:
-        return self.page(
-            "dataset.html",
-            f"datasets/{dataset.name}.html",
-            dataset=dataset,
-            tables=[
-                *(to_table(board, board.front) for board in self.boards if board.dataset == dataset.name),
-                *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
-            ],
-            figures=[figure for figure in self.figures if figure.dataset == dataset.name],
-            kept=KEPT[dataset.task],
-            order=ORDER[dataset.task],
-            bibtex="\n".join(cite.sources([dataset])),
-            health=self.health.get(dataset.name, ""),
-            related=list(families.listed(dataset.name).itertuples()),
-            run_link=self._run_link,
-        )
-
     def explorer(self, dataset: Dataset, drawn: bool) -> str:
         _, evalset, split = explorer.shards(dataset)[0]
         cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
@@ -365,13 +268,7 @@ class Site:
             recorded=any(cell.run_id for _, entry in entries for cell in entry.cells.values()),
             rows={key: row for key, board in boards.items() for row in board.rows if row.title == title},
             boards=boards,
-            run_link=self._run_link,
         )
-
-    def _run_link(self, cell: Cell) -> str:
-        """Return the address of a cell's run in the MLflow UI; empty if the store is not a server."""
-        server = self.source.partition(", ")[0].rstrip("/")
-        return f"{server}/#/runs/{cell.run_id}" if server.startswith("http") and cell.run_id else ""
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
         """Summarise a dataset: ERM, and if it has rivals the first unmarked method of its board."""
@@ -394,19 +291,6 @@ class Site:
             "best": best,
             "best_churn": show(best, ordered),
         }
-
-
-def _tested(results: Results) -> dict[str, str]:
-    """Return the page of the board on each test that any dataset has."""
-    pages = {"id": "index.html", "ood": "ood.html"}
-    return {
-        name: page for name, page in pages.items() if name == "id" or any(name in d.evalsets for d in results.datasets)
-    }
-
-
-def _shared(results: Results) -> set[str]:
-    """Return the pages that a sampling shares with the others, to switch between."""
-    return {"compare.html", "expect.html", "factors.html", "yours.html", *_tested(results).values()}
 
 
 def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:

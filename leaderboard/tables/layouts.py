@@ -1,6 +1,6 @@
 """Layouts of tables with a row per dataset and a column per measure or per method."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,8 +13,8 @@ from benchmark.measure.intervals import Estimate, IntervalKind, holm
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.boards import marks, meanings
-from leaderboard.tables.columns import Column, differences, pairs_of
+from leaderboard.tables.boards import board, meanings
+from leaderboard.tables.columns import Column, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
 ALPHA = 0.05
@@ -138,12 +138,23 @@ Compared = dict[str, tuple[Estimate, tuple[str, ...], Value]]
 
 def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
     compared: Compared = {}
-    for entry in dataset.entries:
-        pairs = pairs_of(dataset, entry)
-        estimate = column.value(pairs, "id", kind)
-        if estimate is not None and not np.isnan(estimate.value):
-            compared[entry.title] = estimate, marks(pairs), column.show(estimate, differences(pairs))
+    rows = {row.title: row for row in board(dataset, "id", kind).rows}
+    for title, value in by_method(dataset, column, kind).items():
+        if value is not None and not np.isnan(value.value):
+            compared[title] = value, rows[title].marks, column.show(value, rows[title].differs)
     return compared
+
+
+def by_method(dataset: Dataset, column: Column, kind: IntervalKind) -> Mapping[str, Estimate | None]:
+    """Return a column of the ID test by method, computed once for a dataset: the board's, if it has the column."""
+    rows = {row.title: row for row in board(dataset, "id", kind).rows}
+
+    def values() -> dict[str, Estimate | None]:
+        return {e.title: column.value(pairs_of(dataset, e), "id", kind) for e in dataset.entries}
+
+    if any(column.key in row.estimates for row in rows.values()):
+        return {entry.title: rows[entry.title].estimates[column.key] for entry in dataset.entries}
+    return dataset.once((column.key, kind), values)
 
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:

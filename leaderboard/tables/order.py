@@ -83,18 +83,14 @@ def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUn
     return unit_weights(block, unit) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
 
 
-def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKind = "runs") -> Estimate:
-    """Return the mean over families of an estimate of each dataset, with the 95 % interval over families (Student's).
-
-    Below ``FAMILIES``, and for the paper's kind of interval, it is for other retrainings on the same datasets.
-    """
-    return means_of(block, [each], kind)[0]
-
-
 def means_of(
     block: Sequence[Dataset], estimates: Sequence[Sequence[Estimate]], kind: IntervalKind = "runs"
 ) -> list[Estimate]:
-    """Return the ``mean_of`` each of several estimates, of which each dataset has one."""
+    """Return the means over families of ``estimates``, of which each dataset has one, with 95 % intervals over families
+    (Student's).
+
+    Below ``FAMILIES``, and for the paper's kind of interval, these are for other retrainings on the same datasets.
+    """
     if len(block) == 1:
         return [one for (one,) in estimates]
     if kind == "paper" or len(set(units(block))) < FAMILIES:
@@ -104,7 +100,7 @@ def means_of(
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
-    """Say what the intervals of ``mean_of`` are over."""
+    """Say what the intervals of ``means_of`` are over."""
     if kind == "paper":
         return "pairs of retrainings, as in the paper"
     few = len(set(units(block))) < FAMILIES
@@ -114,7 +110,7 @@ def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
 def keeps(change: Estimate | None, block: Sequence[Dataset]) -> bool:
     """Tell whether a method keeps what ``RULE`` asks for, by its difference from ERM; None is ERM itself.
 
-    The difference is that of matched accuracy, or of MAE as a share of ERM's, from ``mean_of``.
+    The difference is that of matched accuracy, or of MAE as a share of ERM's, from ``means_of``.
     """
     if change is None:
         return True

@@ -3,24 +3,32 @@
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
 from benchmark.files import named, program
-from benchmark.measure.intervals import IntervalKind
+from benchmark.measure.catalogue import TOP_JACCARD
+from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, bare, digests, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
+from leaderboard.tables.builders.comparisons import found
 from leaderboard.tables.builders.scorecard import Card, card
+from leaderboard.tables.columns import versus
 from leaderboard.tables.influences import Influences, influences
+from leaderboard.tables.layouts import by_method
 from leaderboard.tables.order import values_of
 from leaderboard.tables.power import typical
 
 Kinds = Sequence[IntervalKind]
+HIDDEN = versus(TOP_JACCARD)
+"""The column of a table by method that boards do not have."""
+Asked = Mapping[str, Estimate | None] | None
+"""None if no table asks for it."""
 COMPUTED = TypeAdapter(
-    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both, list[tuple[int, float]]],
+    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both, list[tuple[int, float]], Asked, Asked],
     config=ConfigDict(ser_json_inf_nan="constants"),
 )
 """What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
@@ -34,10 +42,11 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        known, scorecard, influence, values, both, least = COMPUTED.validate_json(content)
+        known, scorecard, influence, values, both, least, hidden, triage = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
         dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
-        dataset.computed["typical"] = least
+        asked = {"found": triage, (HIDDEN.key, kind): hidden}
+        dataset.computed.update({"typical": least} | {key: of for key, of in asked.items() if of is not None})
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -48,4 +57,7 @@ def _name(dataset: Dataset, kinds: Kinds) -> str:
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
     rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset), typical(dataset)
-    return COMPUTED.dump_json((known, *rest))
+    compared = dataset.headline and dataset.reference is not None
+    hidden = by_method(dataset, HIDDEN, kinds[0]) if compared else None
+    triage = found(dataset) if compared and dataset.sampling != "halves" else None
+    return COMPUTED.dump_json((known, *rest, hidden, triage))

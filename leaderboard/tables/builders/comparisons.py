@@ -1,6 +1,6 @@
 """Builders of tables with several measures per dataset or method: triage, regression and compute."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife
 from benchmark.measure.triage import measured
 from benchmark.types import Predictions
-from leaderboard.read.results import Results, unit_weights
+from leaderboard.read.results import Dataset, Results, unit_weights
 from leaderboard.tables.boards import board
 from leaderboard.tables.columns import compute, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
@@ -37,8 +37,7 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     rows: list[tuple[TableCell, ...]] = []
     datasets = with_reference(results.headline() if results.sampling != "halves" else ())
     for dataset in datasets:
-        tests = erm_tests(dataset)
-        by_key = estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
+        by_key = found(dataset)
         values = [Value.of(by_key.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
         rows.append((name(dataset), *values))
     if not rows:
@@ -51,6 +50,12 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     )
     header = ("Dataset", *(column[1] for column in TRIAGE))
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
+
+
+def found(dataset: Dataset) -> Mapping[str, Estimate]:
+    """Return the ``estimates`` of ERM, computed once for a dataset; none of a single retraining."""
+    tests = erm_tests(dataset)
+    return dataset.once("found", lambda: estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {})
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:

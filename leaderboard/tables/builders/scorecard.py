@@ -13,7 +13,7 @@ from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.columns import absolute, matched, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, fallback, listed
-from leaderboard.tables.order import mean_of, over_what
+from leaderboard.tables.order import means_of, over_what
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value
 
@@ -53,10 +53,14 @@ def _card(dataset: Dataset, kind: IntervalKind) -> Card:
     }
 
 
-def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind) -> Estimate | None:
-    """Return the mean over the families of ``datasets``; None unless all have the estimate."""
-    known = [found for dataset in datasets if (found := card(dataset, kind).get(title, {}).get(key)) is not None]
-    return mean_of(datasets, known, kind) if len(known) == len(datasets) else None
+def _means(
+    datasets: Sequence[Dataset], titles: Sequence[str], keys: Sequence[str], kind: IntervalKind
+) -> dict[tuple[str, str], Estimate]:
+    """Return the mean over the families of ``datasets`` by title and key, where all have the estimate."""
+    cards = [card(dataset, kind) for dataset in datasets]
+    each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
+    known = {at: [e for e in of if e is not None] for at, of in each.items() if None not in of}
+    return dict(zip(known, means_of(datasets, [*known.values()], kind), strict=True))
 
 
 def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
@@ -92,11 +96,11 @@ def body(
     shown = [m for m in SCORECARD[task][part] if units or task == "classification" or m.most < np.inf]
     columns = [absolute(measure) for measure in shown]
     changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
+    means = _means(datasets, titles, [*(column.key for column in columns), *changes], kind)
     rows: list[tuple[TableCell, ...]] = []
     for title in titles:
-        own = [c.show(_mean(datasets, title, measure.key, kind)) for c, measure in zip(columns, shown, strict=True)]
-        flips = [_mean(datasets, title, change, kind) for change in changes]
-        rows.append((title, *own, *(Value.of(value, 100, most=1) for value in flips)))
+        own = [column.show(means.get((title, column.key))) for column in columns]
+        rows.append((title, *own, *(Value.of(means.get((title, change)), 100, most=1) for change in changes)))
     notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()]
     notes += [OF_FLIPS] * (part == "decisions")
     notes += fallback(kind, [(column.title, column.measure) for column in columns])

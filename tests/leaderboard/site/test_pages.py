@@ -24,6 +24,8 @@ from benchmark.types import TASKS
 from leaderboard import site
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
+from leaderboard.site import datasets
+from leaderboard.site.frame import framed
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS, board, boards
 from leaderboard.tables.pairwise import compared, flipping_alone
@@ -163,11 +165,11 @@ def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) ->
 
 def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
     results = collect([make_cell("bbbp", "erm"), make_cell("d0", "erm")])
-    site = Site(results, results, "runs", {})
-    text = {dataset.name: site.dataset(dataset) for dataset in results.datasets}
-    (row,) = (line for line in text["bbbp"].splitlines() if "<code>bbb_martins</code>" in line)
+    made = datasets.packed(results.datasets, framed(results, results, "runs"), [], {})
+    text = {name: page for files in made for name, page in files}
+    (row,) = (line for line in text["datasets/bbbp.html"].splitlines() if "<code>bbb_martins</code>" in line)
     assert "one family" in row
-    assert "Datasets that share molecules" not in text["d0"]
+    assert "Datasets that share molecules" not in text["datasets/d0.html"]
 
 
 @pytest.fixture

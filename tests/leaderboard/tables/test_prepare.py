@@ -10,10 +10,12 @@ from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import boards, over_both
+from leaderboard.tables.builders.comparisons import found
 from leaderboard.tables.builders.scorecard import card
 from leaderboard.tables.influences import influences
+from leaderboard.tables.layouts import by_method
 from leaderboard.tables.order import order
-from leaderboard.tables.prepare import prepare
+from leaderboard.tables.prepare import HIDDEN, prepare
 
 
 @pytest.fixture
@@ -39,6 +41,10 @@ def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
         assert repr(card(ours)) == repr(card(theirs))
         assert influences(ours) == influences(theirs)
         assert repr(over_both(ours)) == repr(over_both(theirs))
+        hidden = (by_method(one, HIDDEN, "runs") if one.headline else {} for one in (ours, theirs))
+        assert repr(next(hidden)) == repr(next(hidden))
+        if theirs.task == "classification":
+            assert repr(found(ours)) == repr(found(theirs))
         titles = [entry.title for entry in ours.entries]
         assert repr(order([ours], titles, "runs")) == repr(order([theirs], titles, "runs"))
 
@@ -47,7 +53,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
-    of_dataset = ("boards._board", "boards._over_both", "order.values_of")
+    of_dataset = ("boards._board", "boards._over_both", "order.values_of", "builders.comparisons.estimates")
     for computed in (*of_dataset, "builders.scorecard._card", "influences._influences"):
         monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
@@ -56,6 +62,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     assert all(order([d], [entry.title for entry in d.entries], "runs").churn for d in again.datasets)
     assert all(map(card, again.datasets))
     assert all(map(influences, again.datasets))
+    assert any(found(dataset) for dataset in again.datasets if dataset.headline)
 
 
 @pytest.mark.parametrize("change", ["added", "removed", "predictions", "code", "title"])
