@@ -112,6 +112,10 @@ def test_the_work_of_a_killed_worker_is_done_on_another_and_a_lost_scheduler_is_
 def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compressed_and_is_unpacked_once(
     dask, client, own_store, capsys
 ):
+    def profiled(dask_worker):
+        return os.getpid(), dask_worker.periodic_callbacks["profile"].is_running()
+
+    assert all(running for _, running in client.run(profiled).values())
     words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
     assert call("run", *words, "--scheduler", dask.address) == 0
     assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
@@ -136,6 +140,8 @@ def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compr
     assert len(set(counts)) == 24  # unpacked anew, a problem would always be in its first unit
     assert set(digests) == {problem.digest for problem in problems}
     assert max(held) < x.nbytes / 10
+    working = {pid for pid, _, _ in counts}
+    assert not any(running for pid, running in client.run(profiled).values() if pid in working)
 
 
 DEADLY = """
