@@ -14,7 +14,7 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, bare, digests, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
-from leaderboard.tables.builders.comparisons import found
+from leaderboard.tables.builders.comparisons import flips_found
 from leaderboard.tables.builders.scorecard import Card, card
 from leaderboard.tables.columns import versus
 from leaderboard.tables.influences import Influences, influences
@@ -45,7 +45,7 @@ def prepare(results: Results, kind: IntervalKind) -> None:
         known, scorecard, influence, values, both, least, hidden, triage = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
         dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
-        asked = {"found": triage, (HIDDEN.key, kind): hidden}
+        asked = {"flips_found": triage, (HIDDEN.key, kind): hidden}
         dataset.computed.update({"typical": least} | {key: of for key, of in asked.items() if of is not None})
 
 
@@ -59,5 +59,5 @@ def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset), typical(dataset)
     compared = dataset.headline and dataset.reference is not None
     hidden = by_method(dataset, HIDDEN, kinds[0]) if compared else None
-    triage = found(dataset) if compared and dataset.sampling != "halves" else None
+    triage = flips_found(dataset) if compared and dataset.sampling != "halves" else None
     return COMPUTED.dump_json((known, *rest, hidden, triage))

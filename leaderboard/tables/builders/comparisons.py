@@ -37,7 +37,7 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     rows: list[tuple[TableCell, ...]] = []
     datasets = with_reference(results.headline() if results.sampling != "halves" else ())
     for dataset in datasets:
-        by_key = found(dataset)
+        by_key = flips_found(dataset)
         values = [Value.of(by_key.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
         rows.append((name(dataset), *values))
     if not rows:
@@ -52,10 +52,10 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
 
-def found(dataset: Dataset) -> Mapping[str, Estimate]:
+def flips_found(dataset: Dataset) -> Mapping[str, Estimate]:
     """Return the ``estimates`` of ERM, computed once for a dataset; none of a single retraining."""
     tests = erm_tests(dataset)
-    return dataset.once("found", lambda: estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {})
+    return dataset.once("flips_found", lambda: estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {})
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:

@@ -10,7 +10,7 @@ from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import boards, over_both
-from leaderboard.tables.builders.comparisons import found
+from leaderboard.tables.builders.comparisons import flips_found
 from leaderboard.tables.builders.scorecard import card
 from leaderboard.tables.influences import influences
 from leaderboard.tables.layouts import by_method
@@ -44,7 +44,7 @@ def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
         hidden = (by_method(one, HIDDEN, "runs") if one.headline else {} for one in (ours, theirs))
         assert repr(next(hidden)) == repr(next(hidden))
         if theirs.task == "classification":
-            assert repr(found(ours)) == repr(found(theirs))
+            assert repr(flips_found(ours)) == repr(flips_found(theirs))
         titles = [entry.title for entry in ours.entries]
         assert repr(order([ours], titles, "runs")) == repr(order([theirs], titles, "runs"))
 
@@ -62,7 +62,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     assert all(order([d], [entry.title for entry in d.entries], "runs").churn for d in again.datasets)
     assert all(map(card, again.datasets))
     assert all(map(influences, again.datasets))
-    assert any(found(dataset) for dataset in again.datasets if dataset.headline)
+    assert any(flips_found(dataset) for dataset in again.datasets if dataset.headline)
 
 
 @pytest.mark.parametrize("change", ["added", "removed", "predictions", "code", "title"])
