@@ -19,6 +19,7 @@ from leaderboard.tables.boards import board, to_table
 from leaderboard.tables.builders import scorecard
 from leaderboard.tables.groups import by_group
 from leaderboard.write import formats
+from leaderboard.write.templates import templates
 
 SHOWN = ("board", "card")
 """What is computed already of what the page shows, by the first part of its key."""
@@ -35,7 +36,7 @@ def packed(
         about = frame, drawn, related, health.get(dataset.name, ""), "\n".join(cite.sources([dataset]))
         runs = [cell.run_id for entry in dataset.entries for cell in entry.cells.values()]
         told = to_json((about, dataset.notes, dataset.groups, runs), inf_nan_mode="constants").decode()
-        code = [program("benchmark", "leaderboard"), dataset.name, digests(dataset), told]
+        code = [program("benchmark", "leaderboard"), templates(), dataset.name, digests(dataset), told]
         boards = {key: known for key, known in dataset.computed.items() if isinstance(key, tuple) and key[0] in SHOWN}
         return Job(named("dataset", code, ".json"), _packed, (bare(dataset), dataset.groups, boards, *about))
 

@@ -10,6 +10,7 @@ from benchmark.files import cache_folder, hash_of, program
 from benchmark.store.staging import replacing
 from leaderboard import site
 from leaderboard.read import published
+from leaderboard.write.templates import templates
 
 PACKAGE = Path(str(resources("leaderboard")))
 ARCHIVE = published.PUBLISHED.parent / "board.tar.xz"
@@ -28,8 +29,8 @@ def ready(report: Callable[[str], None]) -> Path:
     if sources[0] == ARCHIVE:
         made_of = hash_of([ARCHIVE])
     else:
-        pages = [path for name in ("static", "templates") for path in sorted((PACKAGE / name).iterdir())]
-        made_of = hash_of([*sources, *pages]) + program("leaderboard", "benchmark")
+        made_of = hash_of([*sources, *sorted((PACKAGE / "static").iterdir())]) + templates()
+        made_of += program("leaderboard", "benchmark")
     mark = folder / ".made-of"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != made_of:
         if sources[0] == ARCHIVE:

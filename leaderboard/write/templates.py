@@ -3,18 +3,27 @@
 import json
 import re
 from functools import cache
+from importlib.resources import files as resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from benchmark import __version__
+from benchmark.files import hash_of
 from leaderboard.read.results import slug
 
 
 def render(template: str, **values: Any) -> str:
     """Render a file of ``templates/`` with these ``values``."""
     return _environment().get_template(template).render(**values)
+
+
+@cache
+def templates() -> str:
+    """Return 16 hex digits of all templates, which name what they make along with the program."""
+    return hash_of(sorted(Path(str(resources("leaderboard") / "templates")).iterdir()))
 
 
 def inline(content: object) -> Markup:

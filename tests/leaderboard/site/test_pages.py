@@ -172,6 +172,21 @@ def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
     assert "Datasets that share molecules" not in text["datasets/d0.html"]
 
 
+def test_the_page_of_a_dataset_is_made_again_after_a_change_of_what_it_shows_or_of_a_template(
+    make_cell, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+
+    def made(health: str = "", **changes: str) -> int:
+        results = collect([replace(make_cell("d", "erm"), **changes)])
+        list(datasets.packed(results.datasets, framed(results, results, "runs"), [], {"d": health}))
+        return len(list((tmp_path / "site").iterdir()))
+
+    assert [made(), made(), made("12 rows"), made(run_id="f" * 32)] == [1, 1, 2, 3]
+    monkeypatch.setattr(datasets, "templates", lambda: "others")
+    assert made() == 4
+
+
 @pytest.fixture
 def phone(page: Page) -> Iterator[Page]:
     size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
