@@ -18,6 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suite, if it is not installed
 
 from benchmark.run import grids, runner
@@ -42,12 +44,12 @@ def cells(part: int, parts: int) -> Iterator[tuple[Planned, Planned]]:
     """Yield the published cells of every ``parts``-th dataset, one dataset after another, each with that of ERM."""
     blocks, done = grids.read(GRIDS)
     by_dataset: dict[str, list[grids.Grid]] = {}
-    for grid in (grid for block in blocks for part in block.grids() for grid in part):
+    for grid in (grid for block in blocks for alike in block.grids() for grid in alike):
         by_dataset.setdefault(grid.datasets[0], []).append(grid)
     for group in list(by_dataset.values())[part::parts]:
-        planned = [cell for grid in group for cell in plan_grid(grid, {}) if cell.key.digest in done]
-        reference = next(cell for cell in planned if cell.title == "ERM")
-        yield from ((cell, reference) for cell in planned)
+        reference = next(cell for cell in plan_grid(group[0], {}) if cell.title == "ERM")
+        for grid in group:  # one problem is in memory at a time
+            yield from ((cell, reference) for cell in plan_grid(grid, {}) if cell.key.digest in done)
 
 
 def seconds_of(cell: Planned) -> float:
@@ -68,13 +70,20 @@ def seconds_of(cell: Planned) -> float:
 def measure(path: Path, part: int, parts: int) -> None:
     """Append a line to the file for each cell that it lacks."""
     known = _read(path) if path.exists() else {}
-    timed, beside, erm = None, 0.0, 0.0  # the dataset and the time of day of ERM's last time
+    erm: dict[str, tuple[float, float]] = {}  # when ERM was timed, and its seconds
+
+    def beside(reference: Planned) -> float:
+        when, seconds = erm.get(reference.dataset, (-np.inf, 0.0))
+        if time.monotonic() > when + BESIDE:
+            seconds = seconds_of(reference)
+            erm[reference.dataset] = time.monotonic(), seconds
+        return seconds
+
     for cell, reference in cells(part, parts):
         if cell.key.digest not in known:
-            if timed != cell.dataset or time.monotonic() > beside + BESIDE:
-                timed, erm, beside = cell.dataset, seconds_of(reference), time.monotonic()
-            line = {"cell": cell.key.digest, "dataset": cell.dataset, "title": cell.title, "erm": erm}
-            line["seconds"] = erm if cell is reference else seconds_of(cell)
+            before, seconds = beside(reference), seconds_of(cell)
+            line = {"cell": cell.key.digest, "dataset": cell.dataset, "title": cell.title, "seconds": seconds}
+            line["erm"] = (before + beside(reference)) / 2  # another after a long fit
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
@@ -105,9 +114,9 @@ def write_to(folder: Path, path: Path) -> None:
 def _read(path: Path) -> dict[str, dict]:
     """Return the lines by cell, their seconds at the speed at which the core did most of its dataset."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    beside: dict[str, list[float]] = {}
+    beside: dict[str, set[float]] = {}
     for line in lines:
-        beside.setdefault(line["dataset"], []).append(line["erm"])
+        beside.setdefault(line["dataset"], set()).add(line["erm"])
     return {
         line["cell"]: line | {"seconds": line["seconds"] / line["erm"] * median(beside[line["dataset"]])}
         for line in lines

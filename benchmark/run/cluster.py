@@ -30,20 +30,20 @@ def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
     (``cores``, ``memory``, ``queue``, ``walltime``, …). Raises UserError with the remedy.
     """
     try:
-        from distributed import Client, fire_and_forget
+        from distributed import Client
     except ImportError as error:
         raise UserError(f"a cluster needs Dask: {install('cluster')}") from error
     cluster = _slurm(slurm) if slurm else None
     try:
         client = Client(cluster or scheduler, timeout=PATIENCE)
+        importing = [client.submit(_import, workers=[address], pure=False) for address in client.nthreads()]
     except (OSError, ValueError) as error:
         remedy = "start one with: dask scheduler"
         raise UserError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
     try:
-        for address in client.nthreads():
-            fire_and_forget(client.submit(_import, workers=[address], pure=False))
         yield client
     finally:
+        importing.clear()  # what is not done by now need not be
         client.close()
         if cluster is not None:
             cluster.close()
@@ -120,11 +120,10 @@ def _do(work: Callable[..., Any], packed: bytes, unit: Any) -> Any:
     return work(_unpacked(packed), unit)
 
 
-@cache
 def _stop_profiler() -> None:
-    """Stop Dask's profiler, which reads the stack of each worker's threads a hundred times a second.
+    """Stop Dask's profiler, which reads the stacks of a worker's threads a hundred times a second.
 
-    With it, training took 1.2 to 1.5 times the CPU time: both threads wait for the interpreter's lock.
+    With it, training took 1.2 to 1.5 times the CPU time: it and the event loop wait for each other's lock.
     """
     from distributed import get_worker
 

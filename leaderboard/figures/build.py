@@ -49,18 +49,18 @@ def _drawn(drawing: Drawing) -> bytes:
 
 
 @cache
-def _matplotlib() -> str:
-    return version("matplotlib")
+def _libraries() -> list[str]:
+    return [version(name) for name in ("matplotlib", "rdkit")]
 
 
 def _name(drawing: Drawing) -> str:
     function = f"{drawing.draw.__module__}.{drawing.draw.__qualname__}"
     given = hashlib.sha256(to_json((drawing.given, drawing.terms), inf_nan_mode="constants", fallback=_spelled))
-    return named("figure", [_matplotlib(), function, program("benchmark", "leaderboard"), given.hexdigest()], ".json")
+    return named("figure", [_libraries(), function, program("benchmark", "leaderboard"), given.hexdigest()], ".json")
 
 
-def _spelled(value: np.ndarray | np.generic) -> Any:
-    return value.dtype.str, value.shape, value.tolist()
+def _spelled(value: object) -> Any:
+    return (value.dtype.str, value.shape, value.tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 SHOWN = ("churn", "delta_churn")

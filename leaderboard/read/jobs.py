@@ -78,9 +78,9 @@ def forget() -> None:
 
 def digest(cell: Cell) -> str:
     """Return hex digits that change with any field of a cell, or any number of its predictions."""
-    hashed = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
+    hashed = hashlib.sha256(json.dumps(encode(cell)).encode())  # pages show parts in their order
     for name, p in cell.predictions.items():
-        hashed.update(repr((name, p.task, p.sampling, p.seeds)).encode())
+        hashed.update(repr((name, p.task, p.sampling, p.seeds, p.class_shares)).encode())
         for array in (p.ids, p.y, p.values):
             hashed.update(repr((array.shape, array.dtype.str)).encode())
             hashed.update(np.ascontiguousarray(array).data)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
 from pydantic_core import to_json
 
 from benchmark.data.checks import families
@@ -23,6 +24,8 @@ from leaderboard.write.templates import templates
 
 SHOWN = ("board", "card")
 """What is computed already of what the page shows, by the first part of its key."""
+UNDATED = Markup("<time></time>")
+"""What stands for the day of the build in a page that is kept."""
 
 
 def packed(
@@ -31,20 +34,29 @@ def packed(
     """Return the ``files`` of each dataset, in order; other processes write them."""
 
     def job(dataset: Dataset) -> Job:
+        titles = [entry.title for entry in dataset.entries]
+        own = replace(
+            frame,
+            updated=UNDATED,
+            styles={title: frame.styles[title] for title in titles},
+            methods=titles,
+            datasets={dataset.title: dataset.name},
+        )
         drawn = [figure for figure in figures if figure.dataset == dataset.name]
         related = families.listed(dataset.name).to_dict("records")
-        about = frame, drawn, related, health.get(dataset.name, ""), "\n".join(cite.sources([dataset]))
+        about = own, drawn, related, health.get(dataset.name, ""), "\n".join(cite.sources([dataset]))
         runs = [cell.run_id for entry in dataset.entries for cell in entry.cells.values()]
         told = to_json((about, dataset.notes, dataset.groups, runs), inf_nan_mode="constants").decode()
         code = [program("benchmark", "leaderboard"), templates(), dataset.name, digests(dataset), told]
         boards = {key: known for key, known in dataset.computed.items() if isinstance(key, tuple) and key[0] in SHOWN}
-        return Job(named("dataset", code, ".json"), _packed, (bare(dataset), dataset.groups, boards, *about))
+        given = replace(bare(dataset), groups=dataset.groups), boards, *about
+        return Job(named("dataset", code, ".json"), _packed, given)
 
-    return map(json.loads, made(map(job, datasets)))
+    for content in made(map(job, datasets)):
+        yield [(path, text.replace(UNDATED, frame.updated)) for path, text in json.loads(content)]
 
 
-def _packed(dataset: Dataset, groups: Mapping[str, str], computed: Mapping[object, Any], *about: Any) -> bytes:
-    dataset = replace(dataset, groups=groups)
+def _packed(dataset: Dataset, computed: Mapping[object, Any], *about: Any) -> bytes:
     dataset.computed.update(computed)
     return json.dumps([*files(dataset, *about)]).encode()
 

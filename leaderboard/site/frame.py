@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+from markupsafe import Markup
 
 from benchmark.measure.intervals import IntervalKind, described
 from benchmark.store.cell import Cell
@@ -29,10 +31,11 @@ SHARES: Mapping[Sampling, tuple[str, str]] = {
 """What two retrainings share under each sampling, and what that stands for."""
 
 
-def updated() -> date:
+def updated() -> Markup:
     """Return the day of the build, or that of the ``SOURCE_DATE_EPOCH`` of reproducible builds."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(float(seconds), UTC).date() if seconds else datetime.now(UTC).date()
+    day = datetime.fromtimestamp(float(seconds), UTC) if seconds else datetime.now(UTC)
+    return Markup('<time datetime="{}">{} {:%B %Y}</time>').format(day.date(), day.day, day)
 
 
 def url_prefixes(results: Results) -> dict[Sampling, str]:
@@ -57,14 +60,14 @@ class Frame:
     kind: IntervalKind
     repository: str
     docs: str
-    updated: date
+    updated: Markup
     source: str
     """Origin of the results, the store first, without the user and password in a server's address."""
     folders: Mapping[Sampling, str]
     """The folders of ``url_prefixes``."""
     shared: Mapping[Sampling, Sequence[str]]
     """The pages that each sampling shares with the others, to switch between."""
-    once: Sequence[tuple[str, str]]
+    in_common: Sequence[tuple[str, str]]
     """Address, from the top of the site, and title of pages in the menu that the samplings have together."""
     styles: Mapping[str, Style]
     methods: Sequence[str]
@@ -81,7 +84,7 @@ class Frame:
             template,
             here=here,
             root=root,
-            once=[(up + address, text) for address, text in self.once],
+            once=[(up + address, text) for address, text in self.in_common],
             source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
@@ -133,7 +136,7 @@ def framed(results: Results, whole: Results, kind: IntervalKind, repository: str
         source=f"{store}{comma}{others}",
         folders=folders,
         shared={part.sampling: [*common, *tested(part).values()] for part in whole.by_sampling},
-        once=[(f"{folders[part.sampling]}{path}", text) for path, text, part in of_all],
+        in_common=[(f"{folders[part.sampling]}{path}", text) for path, text, part in of_all],
         styles=styles_of(whole),
         methods=sorted(results.methods()),
         datasets={dataset.title: dataset.name for dataset in results.datasets},

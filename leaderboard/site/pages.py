@@ -96,7 +96,7 @@ class Site:
         yield from self.illustrated()
         yield from self.study_pages()
         for pages in of_datasets:
-            yield from map(tuple, pages)
+            yield from pages
 
     @property
     def boards(self) -> Sequence[Board]:

@@ -148,13 +148,12 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
 def by_method(dataset: Dataset, column: Column, kind: IntervalKind) -> Mapping[str, Estimate | None]:
     """Return a column of the ID test by method, computed once for a dataset: the board's, if it has the column."""
     rows = {row.title: row for row in board(dataset, "id", kind).rows}
-
-    def values() -> dict[str, Estimate | None]:
-        return {e.title: column.value(pairs_of(dataset, e), "id", kind) for e in dataset.entries}
-
-    if any(column.key in row.estimates for row in rows.values()):
+    if all(column.key in row.estimates for row in rows.values()):
         return {entry.title: rows[entry.title].estimates[column.key] for entry in dataset.entries}
-    return dataset.once((column.key, kind), values)
+    pairs = {entry.title: pairs_of(dataset, entry) for entry in dataset.entries}
+    return dataset.once(
+        (column.key, kind), lambda: {title: column.value(of, "id", kind) for title, of in pairs.items()}
+    )
 
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:

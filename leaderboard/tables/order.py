@@ -86,10 +86,9 @@ def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUn
 def means_of(
     block: Sequence[Dataset], estimates: Sequence[Sequence[Estimate]], kind: IntervalKind = "runs"
 ) -> list[Estimate]:
-    """Return the means over families of ``estimates``, of which each dataset has one, with 95 % intervals over families
-    (Student's).
+    """Return the mean over families of each of ``estimates``, one of each dataset, with Student's 95 % interval.
 
-    Below ``FAMILIES``, and for the paper's kind of interval, these are for other retrainings on the same datasets.
+    Below ``FAMILIES``, and for the paper's kind of interval, the interval is for other retrainings on these datasets.
     """
     if len(block) == 1:
         return [one for (one,) in estimates]
