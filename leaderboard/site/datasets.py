@@ -31,7 +31,7 @@ UNDATED = Markup("<time></time>")
 def packed(
     datasets: Sequence[Dataset], frame: Frame, figures: Sequence[Figure], health: Mapping[str, str]
 ) -> Iterator[list[tuple[str, str]]]:
-    """Return the ``files`` of each dataset, in order; other processes write them."""
+    """Return the ``files`` of each dataset, in order; other processes start to write them at once."""
 
     def job(dataset: Dataset) -> Job:
         titles = [entry.title for entry in dataset.entries]
@@ -52,8 +52,8 @@ def packed(
         given = replace(bare(dataset), groups=dataset.groups), boards, *about
         return Job(named("dataset", code, ".json"), _packed, given)
 
-    for content in made(map(job, datasets)):
-        yield [(path, text.replace(UNDATED, frame.updated)) for path, text in json.loads(content)]
+    contents = made(map(job, datasets))
+    return ([(path, text.replace(UNDATED, frame.updated)) for path, text in json.loads(c)] for c in contents)
 
 
 def _packed(dataset: Dataset, computed: Mapping[object, Any], *about: Any) -> bytes:
