@@ -36,6 +36,7 @@ def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
     cluster = _slurm(slurm) if slurm else None
     try:
         client = Client(cluster or scheduler, timeout=PATIENCE)
+        # Held here, because Dask drops what nobody waits for.
         importing = [client.submit(_import, workers=[address], pure=False) for address in client.nthreads()]
     except (OSError, ValueError) as error:
         remedy = "start one with: dask scheduler"
@@ -123,7 +124,7 @@ def _do(work: Callable[..., Any], packed: bytes, unit: Any) -> Any:
 def _stop_profiler() -> None:
     """Stop Dask's profiler, which reads the stacks of a worker's threads a hundred times a second.
 
-    With it, training took 1.2 to 1.5 times the CPU time: it and the event loop wait for each other's lock.
+    With it, training took 1.2 to 1.5 times the CPU time.
     """
     from distributed import get_worker
 
