@@ -988,7 +988,7 @@ def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(ma
 
 def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
     page.open("compare.html#a=CALM&b=erm")
-    page.wait("document.querySelector('#verdict h2')")
+    page.wait("document.querySelector('#each tbody tr')")  # it comes last
     assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in matched churn"
     assert [text.split(" in ")[-1] for text in page.texts("#verdict h2")] == ["matched churn", "churn", "accuracy"]
     assert len(page.texts("#each tbody tr")) == 2
