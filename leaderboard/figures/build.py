@@ -24,6 +24,7 @@ from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
+from leaderboard.tables.builders import comparisons
 from leaderboard.tables.builders.factors import grid
 from leaderboard.tables.summary import summary_of
 
@@ -118,9 +119,7 @@ def of_results(
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
     method_styles = method_styles or styles_of(results)
     compared = [method for method in results.methods() if method != reference]
-    # Triage scores some retrainings and counts flips among others, which a halving, with its two, cannot give.
-    scored = () if results.sampling == "halves" else results.datasets
-    curves = {d.name: captured for d in scored if (captured := triage.curves(d))}
+    curves = {d.name: captured for d in results.datasets if (captured := comparisons.curves(d))}
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
     terms = {task: text.format(TRAINED_ON[results.sampling]) for task, text in TERMS.items()}
     of_classes = partial(Drawing, terms=terms["classification"])

@@ -1,59 +1,23 @@
 """Triage: the share of all flips captured by reviewing the predictions that a score ranks first."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, mean_recall
+from benchmark.measure.triage import REVIEWED, RUNS
 from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, Axes, axes, breadth, finish, sheet
-from leaderboard.read.results import Dataset
+from leaderboard.tables.builders.comparisons import SHARES, Curves
 
-SHARES = np.linspace(0, 1, 101)
 SHADES = (*COLOURS[:3], INK)
 """Colours of the curves by number of runs; entropy is dashed in another colour."""
 ENTROPY = COLOURS[5]
 GUIDES = f"Diagonal: random order. Shaded: {percent(REVIEWED)} reviewed."
 SEEN = "evaluated on flips that the score has seen"
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Share of ERM's flips captured at each of ``SHARES``, mean over splits.
-
-    ``churn`` is by the number of runs behind the score, with those in ``seen`` evaluated on flips that the score has
-    seen; ``entropy`` is that of a single run.
-    """
-
-    title: str
-    churn: Mapping[int, np.ndarray]
-    seen: frozenset[int]
-    entropy: np.ndarray
-
-    def recall(self, k: int) -> float:
-        """Return the share of flips captured by the review."""
-        return float(np.interp(REVIEWED, SHARES, self.churn[k]))
-
-
-def curves(dataset: Dataset) -> Curves | None:
-    """Return ERM's curves on a classification; None without ERM, or if a split lacks flips or has a single run."""
-    if dataset.task != "classification" or dataset.reference is None:
-        return None
-    tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
-    fewest = min(len(p.seeds) for p in tests)
-    if fewest < 2:
-        return None
-    counts = [k for k in RUNS if k <= fewest]
-    churn = {k: np.mean([mean_recall(by_churn(p, k), SHARES) for p in tests], axis=0) for k in counts}
-    entropy = np.mean([mean_recall(by_entropy(p), SHARES) for p in tests], axis=0)
-    if any(np.isnan(curve).any() for curve in (*churn.values(), entropy)):
-        return None
-    return Curves(dataset.title, churn, frozenset(k for k in counts if k > fewest - 2), entropy)
 
 
 def triage(dataset: str, captured: Curves) -> Figure:
@@ -63,9 +27,9 @@ def triage(dataset: str, captured: Curves) -> Figure:
     _shares(ax)
     for shade, (k, curve) in zip(SHADES, captured.churn.items(), strict=False):
         note = ", in sample" if k in captured.seen else ""
-        ax.plot(100 * SHARES, 100 * curve, color=shade, linewidth=1.2, label=f"churn of {k} runs{note}")
+        ax.plot(100 * SHARES, 100 * np.array(curve), color=shade, linewidth=1.2, label=f"churn of {k} runs{note}")
     dashed: dict[str, Any] = {"color": ENTROPY, "linewidth": 1.2, "linestyle": (0, (4, 1.5))}
-    ax.plot(100 * SHARES, 100 * captured.entropy, label="entropy of 1 run", **dashed)
+    ax.plot(100 * SHARES, 100 * np.array(captured.entropy), label="entropy of 1 run", **dashed)
     ax.legend(loc="lower right", borderaxespad=0.3, handlelength=1.8, fontsize=7)
     numbers = ", ".join(f"{percent(captured.recall(k))} by the churn of {k} runs" for k in captured.churn)
     entropy = float(np.interp(REVIEWED, SHARES, captured.entropy))
@@ -94,7 +58,7 @@ def overall(datasets: Sequence[Curves], weights: np.ndarray) -> Figure:
     ax = axes(on, 0.42, PAGE - 0.42 - each, 0.24, 0.4)
     _shares(ax)
     for curves in datasets:
-        ax.plot(100 * SHARES, 100 * curves.churn[few], color=MUTED, linewidth=0.8)
+        ax.plot(100 * SHARES, 100 * np.array(curves.churn[few]), color=MUTED, linewidth=0.8)
     mean = np.average([curves.churn[few] for curves in datasets], axis=0, weights=weights)
     ax.plot(100 * SHARES, 100 * mean, color=INK, linewidth=1.6)
     ax.text(98, 4, f"score: churn of {few} runs\none line per dataset, bold: mean", ha="right", fontsize=7)

@@ -31,6 +31,8 @@ def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
             dataset.computed.setdefault("properties", known)
     fresh = {d.name: d for d in datasets if "properties" not in d.computed}
     here = {name: d for name, d in fresh.items() if _here(name)}
+    for dataset in fresh.values():
+        dataset.computed["properties"] = None
     jobs = {name: Job(_name(d), _computed, (name, split_of(d), _problem(d))) for name, d in here.items()}
     for name, content in zip(jobs, made(jobs.values()), strict=True):
         fields = json.loads(content)

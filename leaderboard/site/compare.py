@@ -7,19 +7,16 @@ it. The script subtracts these, so no pair of methods is computed here.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from benchmark.measure.catalogue import example_churn, scorecard
+from benchmark.measure.catalogue import scorecard
 from benchmark.measure.matched import positives
 from benchmark.measure.measure import Measure
-from benchmark.store.cell import Cell
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import explorer
 from leaderboard.tables import power
 from leaderboard.tables.boards import SUSPICIONS, board
 from leaderboard.tables.columns import versus
-from leaderboard.tables.influences import influences
+from leaderboard.tables.influences import flipping, influences
 from leaderboard.tables.summary import GROUP_TITLES, sets
 
 
@@ -69,12 +66,9 @@ def content(results: Results) -> dict[str, Any]:
 
 
 def flips(results: Results) -> list[dict[int, list[str]]]:
-    """Return by dataset, method and canonical split which ID test examples flip between some retrainings.
-
-    They are hexadecimal digits, the first example in the highest bit; "" for a regression.
-    """
+    """Return by dataset, method and canonical split which ID test examples flip (``influences.flipping``)."""
     number = {title: i for i, title in enumerate(results.methods())}
-    return [{number[e.title]: [*map(_flipping, e.cells.values())] for e in d.entries} for d in results.datasets]
+    return [{number[title]: of for title, of in flipping(dataset).items()} for dataset in results.datasets]
 
 
 def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any] | None]]]:
@@ -117,10 +111,3 @@ def _described(measure: Measure) -> dict[str, Any]:
         "digits": column.digits,
         "better": measure.better,
     }
-
-
-def _flipping(cell: Cell) -> str:
-    p = cell.predictions["id"]
-    if p.task != "classification" or len(p.seeds) < 2:
-        return ""
-    return np.packbits(example_churn(p) > 0).tobytes().hex()

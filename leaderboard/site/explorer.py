@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from benchmark.files import named, program
 from benchmark.measure.basics import predicted_class
@@ -126,5 +127,4 @@ def _rounded(values: np.ndarray, digits: int) -> list[float]:
 
 def script(name: str, content: object) -> str:
     """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(text.encode(), 7, mtime=0)).decode()}");\n'
+    return f'load({json.dumps(name)},"{base64.b85encode(gzip.compress(to_json(content), 7, mtime=0)).decode()}");\n'

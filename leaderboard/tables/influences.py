@@ -1,4 +1,4 @@
-"""Means of each method on the ID tests of a dataset, and the influence of each run on them: what comparisons take.
+"""What comparisons take of each method on the ID tests of a dataset: means, each run's influence on them, and flips.
 
 The jackknife of a paired difference follows from each method's own values (``benchmark.measure.intervals.influence``).
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.catalogue import scorecard
+from benchmark.measure.catalogue import example_churn, scorecard
 from benchmark.measure.intervals import FEWEST_EXAMPLES, influence
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
@@ -29,6 +29,21 @@ def _influences(dataset: Dataset) -> Influences:
         measure.key: {e.title: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}
         for measure in scorecard(dataset.task)
     }
+
+
+def flipping(dataset: Dataset) -> Mapping[str, list[str]]:
+    """Return by method and canonical split which examples flip between some retrainings, computed once for a dataset.
+
+    They are hexadecimal digits, the first example in the highest bit; "" for a regression.
+    """
+    return dataset.once("flipping", lambda: {e.title: [*map(_flipping, e.cells.values())] for e in dataset.entries})
+
+
+def _flipping(cell: Cell) -> str:
+    p = cell.predictions["id"]
+    if p.task != "classification" or len(p.seeds) < 2:
+        return ""
+    return np.packbits(example_churn(p) > 0).tobytes().hex()
 
 
 def _split(cell: Cell, measure: Measure) -> list[Any]:

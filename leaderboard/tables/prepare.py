@@ -4,7 +4,7 @@ This is the larger part of a build. It depends on nothing but the cells of one d
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -14,10 +14,10 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, bare, digests, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
-from leaderboard.tables.builders.comparisons import flips_found
+from leaderboard.tables.builders.comparisons import Curves, curves, flips_found
 from leaderboard.tables.builders.scorecard import Card, card
 from leaderboard.tables.columns import versus
-from leaderboard.tables.influences import Influences, influences
+from leaderboard.tables.influences import Influences, flipping, influences
 from leaderboard.tables.layouts import by_method
 from leaderboard.tables.order import values_of
 from leaderboard.tables.power import typical
@@ -27,11 +27,26 @@ HIDDEN = versus(TOP_JACCARD)
 """The column of a table by method that boards do not have."""
 Asked = Mapping[str, Estimate | None] | None
 """None if no table asks for it."""
-COMPUTED = TypeAdapter(
-    tuple[list[Board], Card, Influences, dict[str, dict[str, list[Any]]], Both, list[tuple[int, float]], Asked, Asked],
-    config=ConfigDict(ser_json_inf_nan="constants"),
-)
-"""What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
+
+
+class Computed(NamedTuple):
+    """What is kept of a dataset. It is checked when it is read, because the cache may be shared."""
+
+    boards: list[Board]
+    card: Card
+    influences: Influences
+    flipping: Mapping[str, list[str]]
+    values: Mapping[str, Mapping[str, list[Any]]]
+    both: Both
+    typical: list[tuple[int, float]]
+    curves: Curves | None
+    flips_found: Asked
+    hidden: Asked
+
+
+COMPUTED = TypeAdapter(Computed, config=ConfigDict(ser_json_inf_nan="constants"))
+OF_DATASET = ("influences", "flipping", "values", "both", "typical", "curves")
+"""What does not depend on the kind of intervals, with its key in ``Dataset.computed``."""
 
 
 def prepare(results: Results, kind: IntervalKind) -> None:
@@ -42,11 +57,11 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (bare(dataset), kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        known, scorecard, influence, values, both, least, hidden, triage = COMPUTED.validate_json(content)
-        dataset.computed.update({("board", b.evalset, b.kind): b for b in known})
-        dataset.computed.update({("card", kind): scorecard, "influences": influence, "values": values, "both": both})
-        asked = {"flips_found": triage, (HIDDEN.key, kind): hidden}
-        dataset.computed.update({"typical": least} | {key: of for key, of in asked.items() if of is not None})
+        known = COMPUTED.validate_json(content)
+        dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
+        dataset.computed.update({key: getattr(known, key) for key in OF_DATASET} | {("card", kind): known.card})
+        asked = {(HIDDEN.key, kind): known.hidden, "flips_found": known.flips_found}
+        dataset.computed.update({key: of for key, of in asked.items() if of is not None})
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -55,9 +70,17 @@ def _name(dataset: Dataset, kinds: Kinds) -> str:
 
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
-    known = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
-    rest = card(dataset, kinds[0]), influences(dataset), values_of(dataset), over_both(dataset), typical(dataset)
     compared = dataset.headline and dataset.reference is not None
-    hidden = by_method(dataset, HIDDEN, kinds[0]) if compared else None
-    triage = flips_found(dataset) if compared and dataset.sampling != "halves" else None
-    return COMPUTED.dump_json((known, *rest, hidden, triage))
+    computed = Computed(
+        boards=[board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets],
+        card=card(dataset, kinds[0]),
+        influences=influences(dataset),
+        flipping=flipping(dataset),
+        values=values_of(dataset),
+        both=over_both(dataset),
+        typical=typical(dataset),
+        curves=curves(dataset),
+        flips_found=flips_found(dataset) if compared and dataset.sampling != "halves" else None,
+        hidden=by_method(dataset, HIDDEN, kinds[0]) if compared else None,
+    )
+    return COMPUTED.dump_json(computed)

@@ -12,9 +12,8 @@ from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
 from benchmark.study.text import mean
-from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
-from leaderboard.tables.builders.comparisons import estimates
+from leaderboard.tables.builders.comparisons import curves, estimates
 from leaderboard.tables.studies import Reader
 from tests.leaderboard.conftest import cell
 

@@ -1,12 +1,13 @@
 """Builders of tables with several measures per dataset or method: triage, regression and compute."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife
-from benchmark.measure.triage import measured
+from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, mean_recall, measured
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results, unit_weights
 from leaderboard.tables.boards import board
@@ -27,6 +28,25 @@ TRIAGE = (
     ("Seen flips, AuPC", "entropy", "area of entropy, seen", 1, 3, False),
 )
 """Columns: upper header, header, key in ``benchmark.measure.triage.measured``, scale, digits and whether signed."""
+SHARES = np.linspace(0, 1, 101)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Share of ERM's flips captured at each of ``SHARES``, mean over splits.
+
+    ``churn`` is by the number of runs behind the score, with those in ``seen`` evaluated on flips that the score has
+    seen; ``entropy`` is that of a single run.
+    """
+
+    title: str
+    churn: Mapping[int, Sequence[float]]
+    seen: frozenset[int]
+    entropy: Sequence[float]
+
+    def recall(self, k: int) -> float:
+        """Return the share of flips captured by the review."""
+        return float(np.interp(REVIEWED, SHARES, self.churn[k]))
 
 
 def triage(results: Results, kind: IntervalKind) -> Body | None:
@@ -56,6 +76,30 @@ def flips_found(dataset: Dataset) -> Mapping[str, Estimate]:
     """Return the ``estimates`` of ERM, computed once for a dataset; none of a single retraining."""
     tests = erm_tests(dataset)
     return dataset.once("flips_found", lambda: estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {})
+
+
+def curves(dataset: Dataset) -> Curves | None:
+    """Return ERM's curves on a classification, computed once for a dataset.
+
+    There are none without ERM, under halvings, or if a split lacks flips or has a single run.
+    """
+    return dataset.once("curves", lambda: _curves(dataset))
+
+
+def _curves(dataset: Dataset) -> Curves | None:
+    # A score takes some retrainings and counts flips among others, which a halving, with its two, does not have.
+    if dataset.task != "classification" or dataset.reference is None or dataset.sampling == "halves":
+        return None
+    tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
+    fewest = min(len(p.seeds) for p in tests)
+    if fewest < 2:
+        return None
+    counts = [k for k in RUNS if k <= fewest]
+    churn = {k: np.mean([mean_recall(by_churn(p, k), SHARES) for p in tests], axis=0).tolist() for k in counts}
+    entropy = np.mean([mean_recall(by_entropy(p), SHARES) for p in tests], axis=0).tolist()
+    if np.isnan([*churn.values(), entropy]).any():
+        return None
+    return Curves(dataset.title, churn, frozenset(k for k in counts if k > fewest - 2), entropy)
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:

@@ -47,6 +47,7 @@ from leaderboard.figures.style import (
 from leaderboard.read import published
 from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.tables.boards import board
+from leaderboard.tables.builders import comparisons
 
 from ..conftest import cell, colour_contrast
 
@@ -418,7 +419,7 @@ def test_an_svg_path_becomes_the_same_path_for_matplotlib():
 
 def test_triage_curves_are_those_of_a_plain_loop(results):
     dataset = results.dataset("two")
-    shares = triage.curves(dataset)
+    shares = comparisons.curves(dataset)
     assert set(shares.churn) == {2, 3, 5}
     assert shares.seen == {5}
     classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
@@ -428,5 +429,5 @@ def test_triage_curves_are_those_of_a_plain_loop(results):
         flips = np.mean([classes[a] != classes[b] for a, b in combinations(others, 2)], axis=0)
         first = classes[i] != classes[j]
         share, caught = first.mean(), flips[first].sum() / flips.sum()
-        captured.append(np.interp(triage.SHARES, [0, share, 1], [0, caught, 1]))
+        captured.append(np.interp(comparisons.SHARES, [0, share, 1], [0, caught, 1]))
     np.testing.assert_allclose(shares.churn[2], np.mean(captured, axis=0), atol=1e-6)

@@ -10,9 +10,9 @@ from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import boards, over_both
-from leaderboard.tables.builders.comparisons import flips_found
+from leaderboard.tables.builders.comparisons import curves, flips_found
 from leaderboard.tables.builders.scorecard import card
-from leaderboard.tables.influences import influences
+from leaderboard.tables.influences import flipping, influences
 from leaderboard.tables.layouts import by_method
 from leaderboard.tables.order import order
 from leaderboard.tables.prepare import HIDDEN, prepare
@@ -40,6 +40,8 @@ def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
     for ours, theirs in zip(results.datasets, fresh.datasets, strict=True):
         assert repr(card(ours)) == repr(card(theirs))
         assert influences(ours) == influences(theirs)
+        assert flipping(ours) == flipping(theirs)
+        assert curves(ours) == curves(theirs)
         assert repr(over_both(ours)) == repr(over_both(theirs))
         hidden = (by_method(one, HIDDEN, "runs") if one.headline else {} for one in (ours, theirs))
         assert repr(next(hidden)) == repr(next(hidden))
@@ -54,7 +56,13 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
     of_dataset = ("boards._board", "boards._over_both", "order.values_of", "builders.comparisons.estimates")
-    for computed in (*of_dataset, "builders.scorecard._card", "influences._influences"):
+    others = (
+        "builders.comparisons._curves",
+        "builders.scorecard._card",
+        "influences._influences",
+        "influences._flipping",
+    )
+    for computed in (*of_dataset, *others):
         monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
     assert len(boards(again)) == 5
@@ -62,6 +70,8 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     assert all(order([d], [entry.title for entry in d.entries], "runs").churn for d in again.datasets)
     assert all(map(card, again.datasets))
     assert all(map(influences, again.datasets))
+    assert all(map(flipping, again.datasets))
+    assert any(map(curves, again.datasets))
     assert any(flips_found(dataset) for dataset in again.datasets if dataset.headline)
 
 
