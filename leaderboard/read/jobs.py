@@ -35,8 +35,8 @@ class Job:
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
-    Other processes start while jobs are still to come, before the caller consumes the results. A result in the cache is
-    checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER`` jobs: its lock, which is held while it
+    Other processes start while jobs are still to come, before the caller consumes the results, which it gets as soon as
+    they are there. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER`` jobs: its lock, which is held while it
     takes tasks from an iterator, would stop every process if a job came from an iterator that itself waits for others.
     """
     order: list[str] = []
@@ -65,8 +65,11 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         send()
 
     def take() -> Iterator[bytes]:
-        results.update(chain.from_iterable(new))
-        yield from (results[name] for name in order)
+        fresh = chain.from_iterable(new)
+        for name in order:
+            while name not in results:
+                results.update([next(fresh)])
+            yield results[name]
 
     return take()
 
