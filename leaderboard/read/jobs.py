@@ -36,8 +36,9 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
     Other processes start while jobs are still to come, before the caller consumes the results, which it gets as soon as
-    they are there. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER`` jobs: its lock, which is held while it
-    takes tasks from an iterator, would stop every process if a job came from an iterator that itself waits for others.
+    they are there. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER``
+    jobs: its lock, which is held while it takes tasks from an iterator, would stop every process if a job came from an
+    iterator that itself waits for others.
     """
     order: list[str] = []
     results: dict[str, bytes] = {}

@@ -352,12 +352,45 @@ def _collect(
     by_dataset: dict[str, list[Cell]] = {}
     for cell in chosen.values():
         by_dataset.setdefault(cell.key.dataset, []).append(cell)
-    datasets = [_dataset(name, chosen_cells, notes.get(name, [])) for name, chosen_cells in sorted(by_dataset.items())]
+    titles = _told_apart(chosen.values())
+    datasets = [_dataset(name, of, titles, notes.get(name, [])) for name, of in sorted(by_dataset.items())]
     order = {group: i for i, group in enumerate(GROUPS)} | {"dev": GROUPS.index("headline")}
     datasets.sort(key=lambda d: (order.get(d.group, len(GROUPS)), d.n_train, d.title))
     newest = {(r.study, r.key, repr(r.content.get("settings"))): r for r in reversed(list(records))}
     kept = tuple(of_studies.values()), tuple(newest.values())
     return Results(tuple(datasets), source, tuple(unreadable), *kept, sampling)
+
+
+def _told_apart(cells: Iterable[Cell]) -> dict[tuple[object, ...], str]:
+    """Return the title of each entry by that of its cells and ``_variant``.
+
+    Where several variants have one title, their names are added, or else the hyperparameters in which they differ, so
+    that no table mixes two methods: one may be a copy of the file of the other, or run before a default was changed.
+    """
+    variants: dict[str, dict[tuple[object, ...], Cell]] = {}
+    for cell in cells:
+        variants.setdefault(title_of(cell), {}).setdefault(_variant(cell), cell)
+    return {
+        (title, *variant): f"{title} ({', '.join(own)})" if (own := _own(cell, of.values())) else title
+        for title, of in variants.items()
+        for variant, cell in of.items()
+    }
+
+
+def _variant(cell: Cell) -> tuple[object, ...]:
+    """Return what makes cells one entry, with the task, which may have defaults of its own."""
+    return cell.predictions["id"].task, *cell.key.kind[2:4]
+
+
+def _own(cell: Cell, alike: Iterable[Cell]) -> list[str]:
+    """Return what tells a cell from those of other variants with its title and task: its name, or hyperparameters."""
+    others = [other.key for other in alike if other.predictions["id"].task == cell.predictions["id"].task]
+    if len({key.pipeline for key in others}) > 1:
+        others = [key for key in others if key.pipeline == cell.key.pipeline]
+        name = [cell.key.pipeline]
+    else:
+        name = []
+    return name + [f"{k}={v}" for k, v in cell.key.params.items() if any(key.params.get(k) != v for key in others)]
 
 
 def _usual(cells: Iterable[Cell], tests: Iterable[str]) -> dict[tuple[str, int, str], str]:
@@ -396,12 +429,14 @@ def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 
 
-def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
+def _dataset(name: str, cells: list[Cell], titles: Mapping[tuple[object, ...], str], notes: list[str]) -> Dataset:
     by_method: dict[tuple[str, str], dict[int, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
         by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
     entries = [
-        Entry(title_of(next(iter(by_split.values()))), method, by_split) for (method, _), by_split in by_method.items()
+        Entry(titles[title_of(first), *_variant(first)], method, by_split)
+        for (method, _), by_split in by_method.items()
+        for first in [next(iter(by_split.values()))]
     ]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))

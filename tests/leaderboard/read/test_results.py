@@ -1,6 +1,7 @@
 """Cells sorted into datasets and entries, and the addresses of methods."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -51,6 +52,26 @@ def test_a_title_that_is_the_methods_name_means_that_entry_alone(make_cell):
     ]
     assert collect(cells).called("mine")["made_up"].title == "Mine"
     assert collect(cells[1:]).called("mine")["made_up"].title == "Mine k=2"
+
+
+def test_methods_of_one_title_are_told_apart_by_their_names_or_by_the_hyperparameters_that_differ(make_cell):
+    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
+    y = np.linspace(0, 1, 20, dtype=np.float32)
+    made = partial(make_cell, values=values, title="Mine")
+    cells = [
+        made("mine", params={"k": 5, "rate": 0.1}),
+        made("mine", params={"k": 10, "rate": 0.1}, dataset="other"),
+        made("copied", params={"k": 5}),
+        make_cell("alone", values, title="Alone", params={"k": 1}),
+        make_cell("alone", values[..., :1], title="Alone", params={"k": 2}, dataset="numbers", y=y),
+    ]
+    titles = {d.name: {entry.title for entry in d.entries} for d in collect(cells).datasets}
+    assert titles == {
+        "made_up": {"Mine (mine, k=5)", "Mine (copied)", "Alone"},
+        "other": {"Mine (mine, k=10)"},
+        "numbers": {"Alone"},
+    }, "a default may depend on the task"
+    assert {entry.title for d in collect(cells[1:]).datasets for entry in d.entries} >= {"Mine (mine)", "Mine (copied)"}
 
 
 def test_each_title_has_an_address_of_its_own_never_empty_or_too_long_for_a_file():
