@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -18,6 +21,8 @@ from leaderboard.read.results import Dataset
 
 TOGETHER = 16
 """Jobs that are handed to other processes at once, after the first, of which there are fewer."""
+DAYS = 30
+"""Days after which a result that no build has used leaves the cache."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         content = read(_folder() / job.name)
         if content is not None:
             results[job.name] = content
+            with suppress(OSError):  # somebody else's cache
+                os.utime(_folder() / job.name)
             continue
         sent.add(job.name)
         todo.append(delayed(_make)(job, _folder() / job.name))
@@ -73,6 +80,14 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
             yield results[name]
 
     return take()
+
+
+def sweep() -> None:
+    """Remove results from the cache that no build has used for ``DAYS``: each new cell leaves some behind."""
+    for path in _folder().glob("*"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - DAYS * 24 * 3600:
+                path.unlink()
 
 
 def forget() -> None:

@@ -8,6 +8,7 @@ from benchmark.errors import UserError
 from benchmark.files import inside
 from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
+from leaderboard.read import jobs
 from leaderboard.read.results import Results
 from leaderboard.site import cite
 from leaderboard.site.frame import url_prefixes
@@ -60,6 +61,7 @@ def write(
                     _put(new, name, content)
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
+    jobs.sweep()
     return out / "index.html"
 
 

@@ -80,6 +80,16 @@ def test_what_was_made_before_a_failure_is_kept(log: Path, squared: Make) -> Non
     assert len(list(log.iterdir())) == 1
 
 
+def test_what_no_build_has_used_for_a_month_leaves_the_cache(log: Path, squared: Make) -> None:
+    list(made([Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3)]))
+    month = time.time() - 31 * 24 * 3600
+    for n in (1, 2):
+        os.utime(log.parent / "cache" / "site" / f"square-{n}", (month, month))
+    assert list(made([Job("square-2", squared, (2, log))])) == [b"4"]
+    jobs.sweep()
+    assert {path.name for path in (log.parent / "cache" / "site").iterdir()} == {"square-2", "square-3"}
+
+
 @pytest.mark.slow
 def test_a_job_may_come_from_an_iterator_that_waits_for_other_jobs(log: Path, squared: Make) -> None:
     def wanted() -> Iterator[Job]:
