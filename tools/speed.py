@@ -3,8 +3,8 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes an hour and a half, in which the machine should do nothing else; ``--table`` chooses tables. Each line is
-measured in a process and an empty home of its own, after what it does before its ``yield``; lines of a table take
+It takes an hour and three quarters, in which the machine should do nothing else; ``--table`` chooses tables. Each line
+is measured in a process and an empty home of its own, after what it does before its ``yield``; lines of a table take
 turns, and the median counts. Without ``--before``, waits have the times of this checkout alone.
 """
 

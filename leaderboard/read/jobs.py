@@ -22,7 +22,7 @@ from leaderboard.read.results import Dataset
 TOGETHER = 16
 """Jobs that are handed to other processes at once, after the first, of which there are fewer."""
 DAYS = 30
-"""Days after which a result that no build has used leaves the cache."""
+"""Days without use after which a result is removed from the cache."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Job:
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
-    Other processes start while jobs are still to come, before the caller consumes the results, which it gets as soon as
-    they are there. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of ``TOGETHER``
-    jobs: its lock, which is held while it takes tasks from an iterator, would stop every process if a job came from an
-    iterator that itself waits for others.
+    Other processes start while jobs are still to come, before the caller consumes the results, which it gets while
+    others are still made. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of
+    ``TOGETHER`` jobs: its lock, which is held while it takes tasks from an iterator, would stop every process if a job
+    came from an iterator that itself waits for others.
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
@@ -62,8 +62,10 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         content = read(_folder() / job.name)
         if content is not None:
             results[job.name] = content
-            with suppress(OSError):  # somebody else's cache
+            try:
                 os.utime(_folder() / job.name)
+            except OSError:  # it is another user's
+                write(_folder() / job.name, content)
             continue
         sent.add(job.name)
         todo.append(delayed(_make)(job, _folder() / job.name))
@@ -73,17 +75,19 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         send()
 
     def take() -> Iterator[bytes]:
-        fresh = chain.from_iterable(new)
+        fresh, wanted = chain.from_iterable(new), len(set(order))
         for name in order:
             while name not in results:
                 results.update([next(fresh)])
+            if len(results) == wanted:  # joblib ends all other work if a generator is dropped before its end
+                results.update(fresh)
             yield results[name]
 
     return take()
 
 
 def sweep() -> None:
-    """Remove results from the cache that no build has used for ``DAYS``: each new cell leaves some behind."""
+    """Remove results that no build has used for ``DAYS`` from the cache: each new cell leaves some behind."""
     for path in _folder().glob("*"):
         with suppress(OSError):
             if path.stat().st_mtime < time.time() - DAYS * 24 * 3600:

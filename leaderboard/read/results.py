@@ -8,7 +8,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -299,11 +299,14 @@ def collect(
 
     Of each method, hyperparameters and split, the newest code counts, with the most retrainings, on the data version
     that was logged last: methods are only compared on identical rows. The dataset's notes name the cells left out for
-    their data; ``unreadable`` names those left out because they were submitted as the reference, or because their test
-    examples or labels are not those of most cells with the same fingerprint.
+    their data; ``unreadable`` names those left out because they were submitted as the reference, because their title is
+    another's, or because their test examples or labels are not those of most cells with the same fingerprint.
     """
+    cells = list(cells)
+    taken = _of_taken_titles(cells)
+    unreadable = chain(unreadable, _told(taken))
     cells_of: dict[Sampling, list[Cell]] = {PAPER: []}
-    for cell in cells:
+    for cell in (cell for cell in cells if id(cell) not in taken):
         cells_of.setdefault(cell.key.sampling, []).append(cell)
     others = [_collect(cells_of[s], s, source, (), ()) for s in SAMPLINGS if s in cells_of and s != PAPER]
     left_out = chain(unreadable, *(results.unreadable for results in others))
@@ -352,8 +355,7 @@ def _collect(
     by_dataset: dict[str, list[Cell]] = {}
     for cell in chosen.values():
         by_dataset.setdefault(cell.key.dataset, []).append(cell)
-    titles = _told_apart(chosen.values())
-    datasets = [_dataset(name, of, titles, notes.get(name, [])) for name, of in sorted(by_dataset.items())]
+    datasets = [_dataset(name, chosen_cells, notes.get(name, [])) for name, chosen_cells in sorted(by_dataset.items())]
     order = {group: i for i, group in enumerate(GROUPS)} | {"dev": GROUPS.index("headline")}
     datasets.sort(key=lambda d: (order.get(d.group, len(GROUPS)), d.n_train, d.title))
     newest = {(r.study, r.key, repr(r.content.get("settings"))): r for r in reversed(list(records))}
@@ -361,36 +363,40 @@ def _collect(
     return Results(tuple(datasets), source, tuple(unreadable), *kept, sampling)
 
 
-def _told_apart(cells: Iterable[Cell]) -> dict[tuple[object, ...], str]:
-    """Return the title of each entry by that of its cells and ``_variant``.
+def _of_taken_titles(cells: Iterable[Cell]) -> dict[int, tuple[Cell, Cell]]:
+    """Return, by identity, the cells whose title is that of another method or of other hyperparameters, with the other.
 
-    Where several variants have one title, their names are added, or else the hyperparameters in which they differ, so
-    that no table mixes two methods: one may be a copy of the file of the other, or run before a default was changed.
+    Tables and pages go by titles. One belongs to the reference, otherwise to the newest cell: a file may be a copy that
+    kept its title, or have another default than before. Defaults may depend on task and sampling.
     """
-    variants: dict[str, dict[tuple[object, ...], Cell]] = {}
-    for cell in cells:
-        variants.setdefault(title_of(cell), {}).setdefault(_variant(cell), cell)
-    return {
-        (title, *variant): f"{title} ({', '.join(own)})" if (own := _own(cell, of.values())) else title
-        for title, of in variants.items()
-        for variant, cell in of.items()
-    }
+    methods: dict[str, Cell] = {}
+    settings: dict[tuple[str, Task, Sampling], Cell] = {}
+    taken = {}
+    for cell in sorted(cells, key=lambda cell: cell.key.method != REFERENCE or submitted(cell)):
+        title = title_of(cell)
+        owner = methods.setdefault(title, cell)
+        if owner.key.pipeline == cell.key.pipeline:
+            owner = settings.setdefault((title, cell.predictions["id"].task, cell.key.sampling), cell)
+        if owner.key.kind[2:4] != cell.key.kind[2:4]:
+            taken[id(cell)] = cell, owner
+    return taken
 
 
-def _variant(cell: Cell) -> tuple[object, ...]:
-    """Return what makes cells one entry, with the task, which may have defaults of its own."""
-    return cell.predictions["id"].task, *cell.key.kind[2:4]
-
-
-def _own(cell: Cell, alike: Iterable[Cell]) -> list[str]:
-    """Return what tells a cell from those of other variants with its title and task: its name, or hyperparameters."""
-    others = [other.key for other in alike if other.predictions["id"].task == cell.predictions["id"].task]
-    if len({key.pipeline for key in others}) > 1:
-        others = [key for key in others if key.pipeline == cell.key.pipeline]
-        name = [cell.key.pipeline]
-    else:
-        name = []
-    return name + [f"{k}={v}" for k, v in cell.key.params.items() if any(key.params.get(k) != v for key in others)]
+def _told(taken: Mapping[int, tuple[Cell, Cell]]) -> Iterator[str]:
+    """Yield a message for each method, or choice of hyperparameters, that is left out for its title."""
+    pairs: dict[tuple[object, ...], list[tuple[Cell, Cell]]] = {}
+    for cell, owner in taken.values():
+        pairs.setdefault((*cell.key.kind[2:4], *owner.key.kind[2:4]), []).append((cell, owner))
+    for (cell, owner), *others in pairs.values():
+        more = f" (and {len(others)} more)" if others else ""
+        if cell.key.pipeline != owner.key.pipeline:
+            reason = f"it is {cell.key.pipeline}, and {owner.key.pipeline} has this title: change one and run it again"
+        else:
+            reason = (
+                f"newer results of this title have other hyperparameters ({owner.key.params}, not {cell.key.params}): "
+                "to see both, name them in the title and run both again"
+            )
+        yield f"{title_of(cell)} on {cell.key.place}{more} is left out: {reason}"
 
 
 def _usual(cells: Iterable[Cell], tests: Iterable[str]) -> dict[tuple[str, int, str], str]:
@@ -429,14 +435,12 @@ def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 
 
-def _dataset(name: str, cells: list[Cell], titles: Mapping[tuple[object, ...], str], notes: list[str]) -> Dataset:
+def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     by_method: dict[tuple[str, str], dict[int, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
         by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
     entries = [
-        Entry(titles[title_of(first), *_variant(first)], method, by_split)
-        for (method, _), by_split in by_method.items()
-        for first in [next(iter(by_split.values()))]
+        Entry(title_of(next(iter(by_split.values()))), method, by_split) for (method, _), by_split in by_method.items()
     ]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))

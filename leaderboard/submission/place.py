@@ -21,11 +21,11 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
     """
     tables = []
     parts = {part.sampling: part for part in results.every}
-    for (sampling, name), submitted in {(cell.key.sampling, cell.key.dataset): cell for cell in cells}.items():
+    for (sampling, name), title in {(cell.key.sampling, cell.key.dataset): cell.title for cell in cells}.items():
         dataset = parts[sampling].dataset(name)
         assert dataset is not None
-        own = next(e for e in dataset.entries if any(c.key.kind == submitted.key.kind for c in e.cells.values()))
-        title = own.title
+        own = dataset.entry(title)
+        assert own is not None
         rivals = tuple(other for other in dataset.entries if other is own or other.method != own.method)
         whole = board(replace(dataset, entries=rivals))
         ranked = [row.title for row in whole.rows if not row.marks]

@@ -1,4 +1,4 @@
-"""Boards, scorecards and influences of each dataset, computed by worker processes and kept in the cache.
+"""What tables and figures take of each dataset, computed by worker processes and kept in the cache.
 
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """

@@ -106,6 +106,37 @@ def test_a_job_may_come_from_an_iterator_that_waits_for_other_jobs(log: Path, sq
     assert found == [b"%d" % (m * m) for n in range(4) for m in (n, (n + 10) ** 2)]
 
 
+def test_a_result_that_is_known_is_handed_on_while_others_are_made(log: Path, monkeypatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
+    list(made([Job("square-1", squared, (1, log))]))
+
+    def waits(number: int, log: Path) -> bytes:
+        while not (log / "go").exists():
+            time.sleep(0.01)
+        return b"2"
+
+    results = made([Job("square-1", squared, (1, log)), Job("waits", waits, (2, log))])
+    assert next(results) == b"1"
+    (log / "go").touch()
+    assert list(results) == [b"2"]
+
+
+def test_what_joblib_returns_is_taken_to_its_end_with_the_last_result(log: Path, monkeypatch, squared: Make) -> None:
+    ended = []
+
+    def parallel(*settings: object, **more: object) -> Callable[..., Iterator[object]]:
+        def run(tasks: list[tuple[Callable[..., object], tuple[object, ...], dict[str, object]]]) -> Iterator[object]:
+            yield from (function(*given, **named) for function, given, named in tasks)
+            ended.append(len(tasks))
+
+        return run
+
+    monkeypatch.setattr(jobs, "Parallel", parallel)  # joblib ends all other work when its results are dropped
+    results = made([Job(f"square-{n}", squared, (n, log)) for n in (1, 2)])
+    assert [next(results), next(results)] == [b"1", b"4"]
+    assert sum(ended) == 2
+
+
 def test_results_that_are_all_in_the_cache_start_nothing(
     log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make
 ) -> None:

@@ -54,24 +54,32 @@ def test_a_title_that_is_the_methods_name_means_that_entry_alone(make_cell):
     assert collect(cells[1:]).called("mine")["made_up"].title == "Mine k=2"
 
 
-def test_methods_of_one_title_are_told_apart_by_their_names_or_by_the_hyperparameters_that_differ(make_cell):
+def test_a_title_belongs_to_the_reference_or_else_to_the_newest_results_and_others_are_left_out_by_name(make_cell):
     values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
-    y = np.linspace(0, 1, 20, dtype=np.float32)
-    made = partial(make_cell, values=values, title="Mine")
+    mine, numbers = partial(make_cell, values=values, title="Mine"), partial(make_cell, values=values[..., :1])
     cells = [
-        made("mine", params={"k": 5, "rate": 0.1}),
-        made("mine", params={"k": 10, "rate": 0.1}, dataset="other"),
-        made("copied", params={"k": 5}),
-        make_cell("alone", values, title="Alone", params={"k": 1}),
-        make_cell("alone", values[..., :1], title="Alone", params={"k": 2}, dataset="numbers", y=y),
+        mine("mine", params={"k": 10}),
+        mine("mine", params={"k": 5}),
+        mine("mine", params={"k": 5}, dataset="other"),
+        mine("copied", params={"k": 10}),
+        numbers("mine", title="Mine", params={"k": 2}, dataset="numbers", y=values[0, :, 0].astype(np.float32)),
+        make_cell("renamed", values, title="ERM"),
+        make_cell("erm", values),
     ]
-    titles = {d.name: {entry.title for entry in d.entries} for d in collect(cells).datasets}
-    assert titles == {
-        "made_up": {"Mine (mine, k=5)", "Mine (copied)", "Alone"},
-        "other": {"Mine (mine, k=10)"},
-        "numbers": {"Alone"},
+    results = collect(cells, unreadable=["first"])
+    kept = {(d.name, e.method, e.title, repr(e.cells[99].key.params)) for d in results.datasets for e in d.entries}
+    assert kept == {
+        ("made_up", "mine", "Mine", "{'k': 10}"),
+        ("made_up", "erm", "ERM", "{}"),
+        ("numbers", "mine", "Mine", "{'k': 2}"),
     }, "a default may depend on the task"
-    assert {entry.title for d in collect(cells[1:]).datasets for entry in d.entries} >= {"Mine (mine)", "Mine (copied)"}
+    assert results.unreadable == (
+        "first",
+        "Mine on made_up, split 99 (and 1 more) is left out: newer results of this title have other hyperparameters "
+        "({'k': 10}, not {'k': 5}): to see both, name them in the title and run both again",
+        "Mine on made_up, split 99 is left out: it is copied, and mine has this title: change one and run it again",
+        "ERM on made_up, split 99 is left out: it is renamed, and erm has this title: change one and run it again",
+    )
 
 
 def test_each_title_has_an_address_of_its_own_never_empty_or_too_long_for_a_file():
