@@ -40,7 +40,7 @@ class Recipe(BaseModel):
     lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
     weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
     batch_size: int = Field(64, gt=0)
-    epochs: int = Field(30, gt=0)
+    epochs: int = Field(30, gt=0, le=10_000)
     standardise: bool | None = None
     """True if networks learn a regression's targets standardised on their training rows, whatever unit they have; the
     predictions are in that unit. The paper's networks learn targets as they are."""

@@ -51,8 +51,12 @@ class App(typer.Typer):
         leave_clone()
         try:
             return super().__call__(*args, **kwargs)
-        except (UserError, OSError) as error:
+        except (UserError, OSError, RuntimeError) as error:
             about = str(error)
+            if isinstance(error, RuntimeError):
+                if not about.startswith("Symlink loop"):  # of Path.resolve
+                    raise
+                about += ": give another path"
             if isinstance(error, OSError):
                 if error.filename is None:
                     raise

@@ -94,7 +94,10 @@ def write_dataset(
     old = path.with_suffix(".toml.old")
     before = {file: file.read_bytes() if file.exists() else None for file in (path, old, excluded)}
     try:
-        content = tomli_w.dumps(fields).encode()
+        try:
+            content = tomli_w.dumps(fields).encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{str(file)!a}: the name has a byte that is not UTF-8: rename the file") from error
         if (last := before[path]) not in (None, content):
             save(old, last)  # first, as a kill leaves what it has replaced
         save(path, content)

@@ -94,7 +94,7 @@ SAMPLE = 200
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """A date written as a whole number."""
-AMBIGUOUS = "the day or the month may come first: write them as in 2024-03-31, and --split time:COLUMN goes by them"
+AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
 
@@ -267,9 +267,13 @@ def _of_rows(
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
+    telling = [column for column in columns if RELATIONS.search(column) and _present(table[column]).nunique() <= 2]
+    if telling := [column for column in telling if column not in texts and column != given.target]:
+        listed = ", ".join(map(repr, telling))
+        notes.append(f"no feature, as it may say which values are bounds: {listed}; if not, take it out of ignore")
     chosen = {given.target, name, *given.one_hot}
     texts = {column: why for column, why in texts.items() if column not in given.beside}
-    unused = {*texts, *numbered, *given.beside} - chosen
+    unused = {*texts, *numbered, *telling, *given.beside} - chosen
     ignored = [column for column in columns if column in unused]
     not_read = chosen | unused
     read = [column for column in columns if column not in not_read]
@@ -432,7 +436,7 @@ class _Target:
         candidates = [name for name in words if _is_relation(self.table[name], name) and belongs(name)]
         texts = {name: _present(self.table[name]) for name in words if RELATIONS.search(name) and not candidates}
         for name, odd in texts.items():
-            if len(odd) and not odd.map(is_number).all():
+            if len(odd) and (odd.nunique() <= 2 or not odd.map(is_number).all()):
                 self.notes.append(f"{name!r} holds no relations, but {_counted(odd)}: all values are taken as exact")
         return min(candidates, key=distance, default="")
 
@@ -511,7 +515,8 @@ class _Target:
         """Return the fields of numbers that are classes, none if they are not. Raises UserError if they may be."""
         counts = Counter(texts)
         values = sorted(counts, key=float)
-        few = 3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values)
+        between = len(values) == 3 and (values[0], values[2]) == ("0", "1")  # such as 0.5
+        few = between or (3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values))
         listed = ", ".join(f"{value} ({number_of(counts[value], 'row')})" for value in values[:MOST_CLASSES])
         if given.classes:
             return self._chosen(texts, given.classes)
@@ -663,6 +668,9 @@ def _class_one(values: Sequence[str]) -> str:
         if any(folded(other) == prefix + folded(value) for prefix in NEGATED):
             return value
     affirmative = [value for value in values if POSITIVE.fullmatch(value) or value.endswith("+")]
+    negative = [value for value in values if NEGATIVE.fullmatch(value) or folded(value).startswith(("no ", "not "))]
+    if len(affirmative) != 1 and len(negative) == 1:
+        affirmative = [value for value in values if value != negative[0]]
     return affirmative[0] if len(affirmative) == 1 else values[-1]
 
 
@@ -715,7 +723,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> lis
         )
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
         count = int((numbers == value).sum())
-        odd = re.fullmatch(r"99[9.]*|-9[9.]+|-\d+|10{3,}", f"{value:.10g}")
+        odd = re.fullmatch(r"99[9.]*|-9[9.]+|-99+\.\d+|-\d+|10{3,}", f"{value:.15g}")
         far = len(rest) > 1 and min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
         if far and count > 1 and (odd or (value == 0 and count > 2)):
             lines.append(
@@ -799,7 +807,7 @@ def _dates(texts: pd.Series) -> str:
     try:
         moments(texts.iloc[:SAMPLE].tolist())
     except UserError as error:
-        return "ambiguous" if "month first" in str(error) else ""
+        return "ambiguous" if " could be " in str(error) else ""
     return "clear"
 
 

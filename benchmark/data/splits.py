@@ -157,7 +157,10 @@ UNORDERED = (
     (r"\d{4}\.\d{1,2}", 6, 0, ("%Y.%m",)),
 )
 """Dates that are numbers in another order: pattern, the least length of the longest, length with zeros, formats."""
-DAY_OR_MONTH_FIRST = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"))
+ORDERS = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"), ("%y/%m/%d",))
+"""Dates with the day, the month or a year of two digits first."""
+LATEST = 2029
+"""A year of two digits that comes first is not taken for a later one, so that 30 and 31 begin a date as its day."""
 
 
 def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -> np.ndarray:
@@ -165,7 +168,7 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
 
     Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024, 03/31/24,
     03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, naming ``column`` and line if
-    ``lines`` (N,) are given, if all could be read with the day and with the month first, and if numbers could be dates
+    ``lines`` (N,) are given, if all could be read in two orders of day, month and year, and if numbers could be dates
     in another order.
 
     >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01-APR-24"]))[0])
@@ -232,7 +235,8 @@ def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     )
     certain = _read(known, "ISO8601").fillna(_read(slashed, *NAMED))
     left = slashed[certain.isna()]
-    readings = [_read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
+    readings = [_read(left, *formats) for formats in ORDERS]
+    readings[-1] = readings[-1].where(readings[-1].dt.year <= LATEST)
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
         unread = max(readings, key=lambda reading: reading.notna().sum()).isna()
@@ -241,12 +245,13 @@ def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
             f"{_place(column, lines, row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers "
             "such as years; where there is none (9999-12-31), leave the field empty"
         )
-    if len(whole) > 1 and not whole[0].equals(whole[1]):
-        row = left.index[whole[0] != whole[1]][0]
-        raise UserError(
-            f"{_place(column, lines, row)}{known[row]!r} could have the day or the month first: write dates as in "
-            "2024-03-31"
-        )
+    for other in whole[1:]:
+        if not whole[0].equals(other):
+            row = left.index[whole[0] != other][0]
+            raise UserError(
+                f"{_place(column, lines, row)}{known[row]!r} could be {whole[0][row]:%Y-%m-%d} or "
+                f"{other[row]:%Y-%m-%d}: write dates as in 2024-03-31"
+            )
     return certain.fillna(whole[0])
 
 
@@ -300,5 +305,7 @@ def make_split(
     for part, rows in split.parts().items():
         if len(rows) == 0:
             hint = "; if the rows of 'ood' are its only test set, write test there" * (kind == "given" and part == "id")
+            if kind == "scaffold" and 0 < share < 1:
+                hint = ": most molecules share one scaffold: choose another, such as random:0.8"
             raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")
     return split

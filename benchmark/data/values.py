@@ -136,10 +136,12 @@ def is_missing(texts: pd.Series, words: tuple[str, ...], kept: Collection[str] =
 def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Return a table with plain numbers, without relations and empty where a value is missing, as the spec reads it.
 
-    It changes the target and, where they are features, the columns of numbers, in which a number that stands for a
-    missing target, such as 0, is itself. Raises UserError for a column in which one mark would have both meanings.
+    It changes the target, also where its minus is the typographic one, and, where they are features, the columns of
+    numbers, in which a number that stands for a missing target, such as 0, is itself. Raises UserError for a column in
+    which one mark would have both meanings.
     """
-    if not (spec.missing or spec.decimal or spec.suffix or spec.bounds):
+    minus = raw[spec.target].str.contains("\u2212", regex=False).any()
+    if not (spec.missing or spec.decimal or spec.suffix or spec.bounds or minus):
         return raw
     names = [spec.target]
     if "columns" in spec.features:
@@ -152,7 +154,7 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         decimal = "" if name in raw.attrs.get("native", ()) else spec.decimal
         if decimal:
             _refuse_both(texts, raw[LINE], name, spec)
-        if decimal or spec.suffix:
+        if decimal or spec.suffix or minus:
             texts = texts.map(
                 lambda text, of=name, mark=decimal: spelled(text, mark, spec.suffix if of == spec.target else "")
             )

@@ -43,6 +43,8 @@ class Column:
     def encoded(self) -> tuple[np.ndarray, np.ndarray]:
         """The distinct texts, and the index of that of each row (n,), −1 where it is empty."""
         values = self.values
+        if pa.types.is_float16(values.type):
+            values = values.cast(pa.float32())
         if pa.types.is_floating(values.type):
             values = pc.if_else(pc.is_nan(values), None, values)
             if pc.all(pc.and_(pc.equal(values, pc.round(values)), pc.less(pc.abs(values), WHOLE))).as_py():
@@ -224,13 +226,14 @@ def texts_of(path: Path) -> pa.Table:
         )
     parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     above = int(bool(named))
-    with pa.csv.open_csv(path, pa.csv.ReadOptions(skip_rows=above), parsed) as reader:
-        names = reader.schema.names
-    texts = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
+    options = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
+    try:
+        with pa.csv.open_csv(path, pa.csv.ReadOptions(skip_rows=above), parsed) as reader:
+            texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()), **options)
+        read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
+    except pa.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise ValueError("its text is not UTF-8: save it as CSV UTF-8, as spreadsheets can") from error
+        raise
+    names = read.column_names
     return read.select([i for i, name in enumerate(names) if name or read.column(i).null_count < len(read)])

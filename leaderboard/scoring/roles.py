@@ -46,7 +46,7 @@ QUANTITIES = ROLES["about"] | {"confidence", "entropy", "rank", "time", "runtime
 """Words for what a model may predict, as in ``logp_pred`` and ``fold0_pred``, while ``pred_std`` is no prediction."""
 AVERAGES = frozenset(("mean", "avg", "average", "median", "votes", "mw", "logp", "tpsa"))
 """Words of other roles in names of columns that may be predictions after all, if nothing else is."""
-SUMMARIES = ROLES["summary"] | {"ensemble", "consensus"}
+SUMMARIES = ROLES["summary"] | {"ensemble", "consensus", "all", "pooled"}
 """Words that in a column of runs name no run."""
 SPELLED = PREDICTS | ROLES["probability"] | {"run", "runs", "seed", "seeds", "model", "models"}
 """Words that no column of true values has in its name."""
@@ -60,8 +60,9 @@ NEGATIVE = frozenset(["inactive", "inactives", "negative", "neg", "nontoxic", "n
 """Words that name the first of two classes; so do ``no``, ``false``, ``0`` and a minus at the end of a name."""
 CLOSE = 0.0101
 """The most that two probabilities may be off a sum of one, as if rounded to two decimals; of more, half for each."""
-NUMERIC = re.compile(r"\W*\d(?!\d{1,3}-\d)")
-"""The beginning of a text that has a number, such as ``0,49``, ``[0.49]`` and ``<0.49 (0.1)``, but not of a date."""
+NUMERIC = re.compile(r"((tensor|array|np\.float\d\d)\()?\W*\d(?!\d{1,3}-\d)")
+"""The beginning of a text that has a number, as ``0,49``, ``[0.49]``, ``tensor(0.49)`` and ``<0.49 (0.1)``, but not of
+a date."""
 MARKED = re.compile(r"[-+]?\d*[.,]?\d+\s*%|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?")
 """A number with a percent sign, a decimal comma or marks between thousands."""
 FEW = 20

@@ -268,6 +268,17 @@ def test_a_mistake_gets_one_message_and_no_file(folder, words, message, capsys):
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 
+def test_links_in_a_circle_and_names_that_are_no_text_get_one_message(folder, capsys):
+    loop, odd = folder / "loop.toml", folder / "a\udcff.csv"
+    loop.symlink_to(loop)
+    odd.write_bytes((folder / "messy.csv").read_bytes())
+    assert call("health", str(loop)) == 2
+    assert capsys.readouterr().err == f"error: Symlink loop from '{loop}': give another path\n"
+    assert call("new-dataset", str(odd), "--target", "potency", "--name", "odd", "--to", str(folder)) == 2
+    assert "a\\udcff.csv': the name has a byte that is not UTF-8: rename the file\n" in capsys.readouterr().err
+    assert {file.name for file in folder.iterdir()} == {"messy.csv", loop.name, odd.name}
+
+
 def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_HOME", str(folder))
     file = folder / "messy.csv"

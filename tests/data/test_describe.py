@@ -39,6 +39,8 @@ def described(folder, texts, columns=None, **given):
         ("non-toxic", "toxic", "toxic"),
         ("nein", "ja", "ja"),
         ("blue", "red", "red"),
+        ("negative", "mutagenic", "mutagenic"),
+        ("no effect", "blocks", "blocks"),
         ("2", "1", "1"),
         ("-1.0", "1.0", "1"),
     ],
@@ -143,6 +145,7 @@ def test_minus_one_beside_zero_and_one_is_asked_about_whatever_the_task(tmp_path
     ("texts", "value"),
     [
         (["-1.2", "4.6", "2.5", "-999.0"], "-999"),
+        (["-1.2", "4.6", "2.5", "-999.25"], "-999.25"),
         (["3.5", "9.9", "5", "99999"], "99999"),
         (["6.1", "7.3", "5", "-1"], "-1"),
         (["6.1", "7.3", "5", "-9.99"], "-9.99"),
@@ -176,7 +179,7 @@ def test_more_than_two_numbers_are_a_regression(tmp_path, texts):
     assert labelled(spec) == pytest.approx({s: float(texts[i % len(texts)]) for i, s in enumerate(SMILES)}, rel=1e-6)
 
 
-@pytest.mark.parametrize("texts", [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"]])
+@pytest.mark.parametrize("texts", [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"]])
 def test_a_few_whole_numbers_are_asked_about_and_may_be_classes(tmp_path, texts):
     with pytest.raises(UserError, match="classes or numbers\\? Use --task classification or --task regression"):
         described(tmp_path, texts)
@@ -184,6 +187,25 @@ def test_a_few_whole_numbers_are_asked_about_and_may_be_classes(tmp_path, texts)
     spec = dataset(csv(tmp_path, texts), task="classification")
     assert len(spec.classes) == 3
     assert set(labelled(spec).values()) == {0, 1, 2}
+
+
+def test_the_typographic_minus_is_read_as_it_is_described(tmp_path):
+    texts = [str(i - 18) for i in range(36)]
+    spec = dataset(csv(tmp_path, [text.replace("-", "\u2212") for text in texts]))
+    assert labelled(spec) == dict(zip(SMILES, map(float, texts), strict=True))
+
+
+@pytest.mark.parametrize("molecules", [True, False])
+def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules):
+    table = pd.DataFrame({"y": [min(i, 30) / 5 for i in range(36)], "x": range(36), "z": [i % 5 for i in range(36)]})
+    table["censored"] = (table["y"] == 6).astype(int)
+    table.insert(0, "SMILES" if molecules else "name", SMILES if molecules else [f"m{i}" for i in range(36)])
+    table.to_csv(tmp_path / "assay.csv", index=False)
+    fields = describe_file(tmp_path / "assay.csv", target="y")
+    assert "'censored' holds no relations, but '0' (30), '1' (6): all values are taken as exact" in fields["notes"]
+    if not molecules:
+        assert "no feature, as it may say which values are bounds: 'censored'" in fields["notes"]
+        assert "censored" in fields["ignore"]
 
 
 def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
@@ -262,7 +284,7 @@ def test_approximate_values_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("name", "texts", "offer"),
     [
-        ("day", ["3/4/2021", "5/6/2021", "7/8/2021"], "the day or the month may come first: write them as in"),
+        ("day", ["3/4/2021", "5/6/2021", "7/8/2021"], "their order is not clear: write them as in"),
         ("year", ["2019", "2020", "2021"], "--split time:year tests on the latest fifth"),
         ("quarter", ["2021-Q1", "2021-Q3", "2020-Q2"], "--split time:quarter tests on the latest fifth"),
     ],

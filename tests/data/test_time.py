@@ -48,7 +48,8 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
     [
         (["2024-01-31", "soon"], "'soon' is not a date: write dates as in 2024-03-31, or as numbers such as years"),
         (["2024-02-31", "2024-03-01"], "'2024-02-31' is not a date"),
-        (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
+        (["03/04/2024", "05/06/2024"], "'03/04/2024' could be 2024-04-03 or 2024-03-04: write dates as in 2024-03-31"),
+        (["19-12-30", "20-06-15", "21-01-05"], "'19-12-30' could be 2030-12-19 or 2019-12-30"),
         (["A-1", "B-2"], "'A-1' is not a date"),
         (["2024-01-31", "9999-12-31"], "'9999-12-31' is not a date"),
         (["-1,27", "-0,5"], "'-1,27' is not a date"),
@@ -58,7 +59,7 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["12312020.0", "01012021.0"], "'12312020.0' may be a number or the date 2020-12-31"),
         (["122020", "12021"], "'122020' may be a number or the date 2020-12-01"),
         (["311220", "010121"], "'311220' may be a number or the date 2020-12-31"),
-        (["03-JAN-22", "03/04/22"], "'03/04/22' could have the day or the month first"),
+        (["03-JAN-22", "03/04/22"], "'03/04/22' could be 2022-04-03 or 2022-03-04"),
     ],
 )
 def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None:

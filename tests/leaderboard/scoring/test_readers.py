@@ -255,6 +255,8 @@ NOTATIONS = {
     "brackets": lambda p: f"[{p:.3f}]",
     "both classes": lambda p: f"[{1 - p:.3f} {p:.3f}]",
     "an interval": lambda p: f"{p:.3f} (0.5-1)",
+    "a tensor": lambda p: f"tensor({p:.3f})",
+    "a scalar": lambda p: f"np.float32({p:.3f})",
 }
 TRUTHS = {
     **dict.fromkeys(("y_true", "target", "active", "label", "output", "True", "rep_1", "baseline_pred"), TRUE),
@@ -676,6 +678,7 @@ NO_TABLES = (
         ("csv", long(p1=P1.ravel()).to_csv().encode(encoding), "UTF-16: expected text in UTF-8")
         for encoding in ("utf-16", "utf-16-le", "utf-16-be")
     ),
+    ("csv", "id,p1\nm0é,0.5\n".encode("cp1252"), "its text is not UTF-8: save it as CSV UTF-8"),
     ("csv", b"id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
     ("csv", b"# by X\nid,p1\nm0,0.5\n", "its first line is '# by X', .* remove what stands above the names of the"),
     ("csv", b"<datawarrior>\nid\tp1\nm0\t0.5\n", "its first line is '<datawarrior>', and most of the others have"),
@@ -689,6 +692,13 @@ def test_what_is_no_table_is_refused(kind: str, content: bytes, message: str, tm
     (tmp_path / f"p.{kind}").write_bytes(content)
     with pytest.raises(UserError, match=message):
         read(tmp_path / f"p.{kind}")
+
+
+def test_numbers_of_half_precision_are_read(tmp_path: Path) -> None:
+    half = P1.astype(np.float16)
+    runs = read(save(long(p1=half.ravel(), y_true=np.tile(Y, 3).astype(np.float16)), tmp_path / "p.parquet"))
+    np.testing.assert_array_equal(runs.values[..., 1], half)
+    np.testing.assert_array_equal(runs.y, Y)
 
 
 def test_bytes_that_are_no_text_and_lists_are_refused(tmp_path: Path) -> None:
