@@ -4,6 +4,7 @@ Every part of the suite that can change a prediction has a number, which whoever
 (``tests/test_golden.py``) tell when. A user's own file has the hash of its content instead.
 """
 
+import ast
 import site
 import sys
 import sysconfig
@@ -24,8 +25,7 @@ from benchmark.types import PAPER, REFERENCE, Sampling
 
 def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
     """Return the parts that the predictions of a pipeline depend on, with their revisions."""
-    parts = [method.learner] if method.remedy.name == REFERENCE and method.chosen else [method.remedy, method.learner]
-    parts = [inner for part in parts for inner in (part.parts if isinstance(part, Remedied) else (part,))]
+    parts = _parts(method)
     networks = any(isinstance(part, NetworkLearner) for part in parts)
     named = [*(_revision(type(part)) for part in parts), *([f"trainer@{TRAINER}"] if networks else [])]
     named += [_revision(registry.find(name)[0]) for part in parts for name in part.builds_on]
@@ -35,6 +35,16 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
         named += [f"weights@{digest}" for digest in weights if digest]
     named += [f"{kind}@{FEATURES[kind]}" for kind in (name.partition(":")[0] for name in method.features)]
     return " ".join([*dict.fromkeys(named), f"{sampling}@{SAMPLINGS[sampling]}"])
+
+
+def own_parts(method: Pipeline) -> list[type[Part]]:
+    """Return the classes of a pipeline that a user's own files define."""
+    return [type(part) for part in _parts(method) if _own_files(type(part), part.revision is None)]
+
+
+def _parts(method: Pipeline) -> list[Part]:
+    parts = [method.learner] if method.remedy.name == REFERENCE and method.chosen else [method.remedy, method.learner]
+    return [inner for part in parts for inner in (part.parts if isinstance(part, Remedied) else (part,))]
 
 
 def _revision(cls: type[Part]) -> str:
@@ -52,7 +62,8 @@ def _revision(cls: type[Part]) -> str:
 def _own_files(cls: type, unnumbered: bool) -> list[Path]:
     """Return the user's own files behind a class and its bases: their modules, or the packages of these as a whole.
 
-    A file without a revision is the user's, even if it lies in the suite's folder, as a new one does in a checkout.
+    With a module that is in no package come those beside it that it imports. A file without a revision is the user's,
+    even if it lies in the suite's folder, as a new one does in a checkout.
     """
     files: dict[Path, None] = {}
     for module in dict.fromkeys(base.__module__ for base in cls.__mro__):
@@ -63,8 +74,24 @@ def _own_files(cls: type, unnumbered: bool) -> list[Path]:
             continue
         above = package_root(file)
         whole = above != file.parent and not module.startswith(("file:", "methods."))
-        files |= dict.fromkeys(sorted((above / file.relative_to(above).parts[0]).rglob("*.py")) if whole else [file])
+        package = (above / file.relative_to(above).parts[0]).rglob("*.py")
+        files |= dict.fromkeys(sorted(package) if whole else [file, *_beside(file)])
     return list(files)
+
+
+def _beside(file: Path) -> list[Path]:
+    """Return the modules in the folder of a file that it imports, by what its text says, and those that they import."""
+    found, todo = {file: None}, [file]
+    while todo:
+        nodes = [*ast.walk(ast.parse(todo.pop().read_bytes()))]
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        for name in sorted({name.partition(".")[0] for name in names} - {""}):
+            modules = [file.parent / f"{name}.py", *sorted((file.parent / name).rglob("*.py"))]
+            new = [path for path in modules if path.is_file() and path not in found]
+            found |= dict.fromkeys(new)
+            todo += new
+    return list(found)[1:]
 
 
 _distributions = cache(packages_distributions)

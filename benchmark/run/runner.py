@@ -25,6 +25,7 @@ from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
+from benchmark.run.reads import guarded
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, CellKey
 from benchmark.train.device import CPU
@@ -281,10 +282,11 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
     """Return one retraining, or the traceback of what failed."""
     try:
         warm_up(method, sample)
-        saved, start = shared.saved, time.process_time()
-        model = method.fit(sample)
-        seconds = time.process_time() - start + shared.saved - saved
-        values = {name: np.asarray(model.predict(test.inputs))[None] for name, test in problem.evals.items()}
+        with guarded(method):
+            saved, start = shared.saved, time.process_time()
+            model = method.fit(sample)
+            seconds = time.process_time() - start + shared.saved - saved
+            values = {name: np.asarray(model.predict(test.inputs))[None] for name, test in problem.evals.items()}
         for name, value in values.items():
             Predictions.of(problem, name, (sample.seed,), value)
         seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
