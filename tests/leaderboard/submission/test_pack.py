@@ -126,9 +126,9 @@ def test_another_learner_or_tuning_on_any_of_the_datasets_is_refused(forests, tm
     plain = {d.name: d.entry("Random forest, trees=2").cells[99] for d in paper.datasets}
     for name in plain:
         for other in ({"learner": "svm"}, {"tune": "best"}):
-            mixed = plain | {name: replace(plain[name], key=replace(plain[name].key, **other))}
+            changed = replace(plain[name], key=replace(plain[name].key, **other))
             with pytest.raises(UserError, match=f"other features than the dataset {name}, or tuned"):
-                pack(collect([*mixed.values()]), "Random forest, trees=2", "1.0", tmp_path)
+                pack(collect([changed]), "Random forest, trees=2", "1.0", tmp_path)
 
 
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
