@@ -267,8 +267,8 @@ def _of_rows(
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
         notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
-    telling = [column for column in columns if RELATIONS.search(column) and _present(table[column]).nunique() <= 2]
-    if telling := [column for column in telling if column not in texts and column != given.target]:
+    named = [column for column in columns if RELATIONS.search(column) and column not in {*texts, given.target}]
+    if telling := [column for column in named if _present(table[column]).nunique() <= 2]:
         listed = ", ".join(map(repr, telling))
         notes.append(f"no feature, as it may say which values are bounds: {listed}; if not, take it out of ignore")
     chosen = {given.target, name, *given.one_hot}

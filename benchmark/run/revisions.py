@@ -38,8 +38,14 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
 
 
 def own_parts(method: Pipeline) -> list[type[Part]]:
-    """Return the classes of a pipeline that a user's own files define."""
-    return [type(part) for part in _parts(method) if _own_files(type(part), part.revision is None)]
+    """Return the classes of a pipeline that a user's own files define, also in a worker, which has their copies."""
+    return [type(part) for part in _parts(method) if part.place and _own(part.place, part.revision is None)]
+
+
+@cache
+def _own(place: str, unnumbered: bool) -> bool:
+    folders = _libraries() if unnumbered else [*_suite(), *_libraries()]
+    return not any(Path(place).resolve().is_relative_to(folder) for folder in folders)
 
 
 def _parts(method: Pipeline) -> list[Part]:

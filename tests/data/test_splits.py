@@ -145,6 +145,11 @@ def test_an_unknown_split_is_an_error_that_shows_how_to_name_one(name):
         make_split(name, 99, ALL, [""] * len(ALL))
 
 
+def test_molecules_of_one_scaffold_are_told_to_split_otherwise():
+    with pytest.raises(UserError, match=r"leaves no row in 'train': .* choose another, such as random:0\.8$"):
+        make_split("scaffold:0.8", 99, ["c1ccccc1"] * 40, [""] * 40)
+
+
 @pytest.mark.parametrize(
     ("name", "part"), [("scaffold:0.0", "train"), ("scaffold:1.0", "ood"), ("random:1.0", "id"), ("random:0.0", "id")]
 )

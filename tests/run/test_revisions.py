@@ -88,7 +88,7 @@ def test_a_file_that_a_method_reads_undeclared_stops_the_run_by_name(tmp_path, m
 
     def run() -> object:
         method = Pipeline(load_file(file)(), make_method("erm", "classification").learner)
-        *_, (_, result) = runner.run([runner.plan(problem, method, [1])], jobs=1)
+        *_, (_, result) = runner.run([runner.plan(problem, method, [1, 2])], jobs=2)  # workers have copies of the class
         return result
 
     stopped = run()
