@@ -366,8 +366,8 @@ def _collect(
 def _of_taken_titles(cells: Iterable[Cell]) -> dict[int, tuple[Cell, Cell]]:
     """Return, by identity, the cells whose title is that of another method or of other hyperparameters, with the other.
 
-    Tables and pages go by titles. One belongs to the reference, otherwise to the newest cell: a file may be a copy that
-    kept its title, or have another default than before. Defaults may depend on task and sampling.
+    Tables and pages go by titles. A title belongs to the reference, otherwise to the newest cell: a file may be a copy
+    that kept its title, or have another default than before. Defaults may depend on task and sampling.
     """
     methods: dict[str, Cell] = {}
     settings: dict[tuple[str, Task, Sampling], Cell] = {}
