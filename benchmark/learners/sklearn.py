@@ -19,6 +19,7 @@ from dataclasses import field, make_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import signature
+from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
@@ -134,9 +135,13 @@ def _class(path: str) -> Any:
             f"sklearn:{path}: {module_name} cannot be imported: {type(error).__name__}: {error}; correct the path or "
             f"{remedy}"
         ) from error
-    if not fits(getattr(module, name, None)):
+    found = getattr(module, name, None)
+    if isinstance(found, ModuleType):
+        inside = ", ".join(sorted(name for name, value in vars(found).items() if fits(value))) or "there is none"
+        raise UserError(f"sklearn:{path}: it is a module: name an estimator in it: {inside}")
+    if not fits(found):
         raise did_you_mean(f"estimator of {module_name}:", name, sorted(k for k, v in vars(module).items() if fits(v)))
-    return getattr(module, name)
+    return found
 
 
 def _plain(value: object) -> bool:

@@ -6,7 +6,7 @@ import tomllib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -33,21 +33,17 @@ def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
         from distributed import Client
     except ImportError as error:
         raise UserError(f"a cluster needs Dask: {install('cluster')}") from error
-    cluster = _slurm(slurm) if slurm else None
-    try:
-        client = Client(cluster or scheduler, timeout=PATIENCE)
-        # Held here, because Dask drops what nobody waits for.
-        importing = [client.submit(_import, workers=[address], pure=False) for address in client.nthreads()]
-    except (OSError, ValueError) as error:
-        remedy = "start one with: dask scheduler"
-        raise UserError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
-    try:
+    with ExitStack() as held:
+        cluster = held.enter_context(closing(_slurm(slurm))) if slurm else None
+        try:
+            client = held.enter_context(closing(Client(cluster or scheduler, timeout=PATIENCE)))
+            # Held here, because Dask drops what nobody waits for.
+            importing = [client.submit(_import, workers=[address], pure=False) for address in client.nthreads()]
+        except (OSError, ValueError) as error:
+            remedy = "start one with: dask scheduler"
+            raise UserError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
+        held.callback(importing.clear)  # what is not done by the end need not be
         yield client
-    finally:
-        importing.clear()  # what is not done by now need not be
-        client.close()
-        if cluster is not None:
-            cluster.close()
 
 
 def _slurm(file: Path) -> Any:

@@ -171,10 +171,15 @@ def _plain(values: pa.Array) -> pa.Array:
 def _parquet(path: Path) -> pa.Table:
     read, size = [], 0
     for batch in parquet.batches(path):
+        plain = []
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
-            if pa.types.is_nested(values.type):
-                raise ValueError(f"the column {name!r} holds {values.type}: expected text or one number per row")
-        read.append(pa.RecordBatch.from_arrays([_plain(values) for values in batch.columns], batch.schema.names))
+            try:
+                plain.append(_plain(values))
+            except (TypeError, pa.ArrowException) as error:
+                raise ValueError(
+                    f"the column {name!r}: {error}: expected text or one number per row: leave it out"
+                ) from error
+        read.append(pa.RecordBatch.from_arrays(plain, batch.schema.names))
         size += read[-1].nbytes
         if size > MOST_BYTES:
             raise ValueError(f"it takes more than {MOST_BYTES // 2**30} GiB: keep the columns and rows that are needed")

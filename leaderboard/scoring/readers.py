@@ -390,6 +390,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
         return cast(PredictionKind, options.kind)
     if spelled:
         if len(true) > 2 and not several:
+            _check_spelling(parts[0].table.name, true)
             raise UserError(
                 f"{shown} is named as the probability of one of two classes, but the true values are {len(true)} "
                 f"({', '.join(sorted(true, key=natural)[:6])}): say which with --kind values or --truth-column"

@@ -408,6 +408,13 @@ class Reading:
         if len(distinct) > 1:
             raise self.ask([n for names in distinct for n in names], "several sets of probabilities", "--probabilities")
         if not distinct:
+            percent = self._pool("probability")
+            for names in [percent, *numbered(percent).values()]:
+                if self._whole(names, 100):
+                    raise UserError(
+                        f"{self.table.name}: {', '.join(map(repr, names[:6]))} sum to 100 in each row, as percent: "
+                        "expected probabilities that sum to 1: divide them by 100"
+                    )
             return None
         classes = dict(zip(_classes_of(distinct[0]), distinct[0], strict=True))
         order = tuple(sorted(classes, key=natural))  # the same in every table
@@ -417,14 +424,14 @@ class Reading:
         numbers = self.numbers(name)
         return bool(((numbers >= -CLOSE) & (numbers <= 1 + CLOSE)).all())
 
-    def _whole(self, names: Sequence[str]) -> bool:
-        """Return whether columns sum to one, and of two, one falls as the other rises: runs near 0.5 do not."""
+    def _whole(self, names: Sequence[str], total: float = 1) -> bool:
+        """Return whether columns sum to ``total``, and of two, one falls as the other rises: runs near 0.5 do not."""
         if len(names) < 2:
             return False
         columns = [self.numbers(name).ravel() for name in names]
         if len(columns) == 2 and all(map(np.std, columns)) and np.corrcoef(columns)[0, 1] > -0.9:
             return False
-        return bool((np.abs(sum(columns) - 1) <= CLOSE * len(names) / 2).all())
+        return bool((np.abs(sum(columns) - total) <= total * CLOSE * len(names) / 2).all())
 
     def _named(self) -> Roles | None:
         """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""
@@ -441,6 +448,11 @@ class Reading:
         if chances and any(len(names) > 1 for names in others):
             options = chances + others
         if not options:
+            for key, names in numbered(self._pool("about")).items():
+                if self._repeats(key, names, truth):  # of columns fold0, fold1, …
+                    if any(self.table.columns[name].text for name in names) or not self._fractions(names):
+                        raise self.ask(names, "runs, or parts of the data", "--runs")
+                    return Roles(tuple(names), wide=True)
             if logits := self._pool("logit"):
                 raise self.ask(logits, "margins of a classifier, or values", "--logits (or --runs and --kind values)")
             return None

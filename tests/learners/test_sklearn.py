@@ -92,6 +92,7 @@ def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_de
         ("sklearn:SVC", "method 'sklearn:SVC': expected an estimator's import path"),
         ("sklearn:a b.C", "method 'sklearn:a b.C': expected an estimator's import path"),
         ("sklearn:nowhere.C", "sklearn:nowhere.C: nowhere cannot be imported: ModuleNotFoundError: No module named"),
+        ("sklearn:sklearn.svm", "sklearn:sklearn.svm: it is a module: name an estimator in it: LinearSVC, Linear"),
         ("sklearn:sklearn.svm.svc", "unknown estimator of sklearn.svm: 'svc': did you mean 'SVC'"),
         ("sklearn:os.system", "unknown estimator of os: 'system': known: none"),
         (KMEANS, f"{KMEANS}: neither a classifier nor a regressor"),

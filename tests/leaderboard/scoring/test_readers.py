@@ -134,6 +134,16 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     ),
     "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
     "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
+    "a truth in two spellings beside a probability": (
+        two(y_true=np.where(np.arange(T) % 3, WORD[TRUE], [text.capitalize() for text in WORD[TRUE]]), p1=PAIR),
+        {},
+        "differ in capitals only",
+    ),
+    "columns of classes in percent": (
+        two(y_true=WORD[TRUE], p_inactive=100 - 100 * PAIR, p_active=100 * PAIR),
+        {},
+        "'p_inactive', 'p_active' sum to 100 in each row, as percent: .*divide them by 100",
+    ),
     "capitals other than the truth's": (coded("Inactive", "Active", y_true=WORD[TRUE]), {}, "in capitals only"),
     "0 and 1 for words": (coded(0, 1), {}, "a.csv and .*b.csv: .* --classes Active,Inactive$"),
     "0 and 1 for words beside the truth": (coded(0, 1, y_true=TRUE), {}, "--classes"),
@@ -407,6 +417,9 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
             "5 runs: active_model_0 … active_model_4; truth: active; left out: pIC50.",
         ),
         (wide(CLASS, "{}", y_true=TRUE), {}, "5 runs: 0 … 4; truth: y_true."),
+        (wide(CHANCE, "fold{}", y_true=TRUE, MW=300 + IC50), {}, "5 runs: fold0 … fold4; truth: y_true; left out: MW."),
+        (wide(CLASS, "fold{}", y_true=TRUE), {}, UserError("'fold0', .* runs, or parts of the data; say .* --runs")),
+        (wide(WORD[CLASS], "fold_{}", y_true=TRUE), {}, UserError("'fold_0', .* runs, or parts of the data")),
         (
             wide(0.5 + PAIR / 500, "active_model_{}", active=TRUE),
             {},
@@ -702,11 +715,11 @@ def test_numbers_of_half_precision_are_read(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_text_and_lists_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"p\.parquet: .*UTF8"):
+    with pytest.raises(UserError, match=r"p\.parquet: .*the column 'y_pred': .*UTF8.*leave it out"):
         read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
     table = long(y_pred=1).astype({"y_pred": object})
     table["y_pred"] = [[1, 2]] * len(table)
-    with pytest.raises(UserError, match=r"the column 'y_pred' holds list<.*expected text or one number per row"):
+    with pytest.raises(UserError, match=r"the column 'y_pred': it holds list<.*expected text or one number per row"):
         read(save(table, tmp_path / "p.parquet"))
 
 
