@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -101,7 +101,7 @@ class CellKey:
     def digest(self) -> str:
         """Sixteen hex digits that name the cell on disk and in the store: for what version 0.1.0 trained, its own."""
         parts, _, _ = self.code.rpartition(" ")
-        fields = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
+        fields = {name: value for name, value in vars(self).items() if value or name not in OPTIONAL}
         return digest(fields | {"code": revisions.fingerprint_of(parts) or self.code})
 
     @property
@@ -260,7 +260,7 @@ _FACTS, _NAME, _TITLE, _SECONDS = (TypeAdapter[Any](kind) for kind in (Facts, Na
 def encode(cell: Cell) -> dict[str, Any]:
     """Return a cell without predictions and reports as JSON; facts at their defaults are omitted."""
     return {
-        "key": asdict(cell.key),
+        "key": {**vars(cell.key), "params": dict(cell.key.params)},
         "title": cell.title,
         "fit_seconds": cell.fit_seconds,
         "facts": cell.facts.model_dump(mode="json", exclude_defaults=True),

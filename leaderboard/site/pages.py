@@ -20,7 +20,7 @@ from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read import closest
 from leaderboard.read.pipelines import Parts
-from leaderboard.read.results import Dataset, Results, slug
+from leaderboard.read.results import Dataset, Entry, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
 from leaderboard.site import cite, compare, datasets, decide, explorer, sentences
@@ -30,6 +30,7 @@ from leaderboard.tables import studies
 from leaderboard.tables.boards import SUSPICIONS, Board, BoardRow, boards
 from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
+from leaderboard.tables.columns import Column
 from leaderboard.tables.order import FAMILIES, RULE
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
@@ -257,7 +258,14 @@ class Site:
     def method(self, title: str) -> str:
         entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]
         boards = {(board.dataset, board.evalset): board for board in self.boards}
+        rows = {key: row for key, board in boards.items() for row in board.rows if row.title == title}
         key = next(iter(entries[0][1].cells.values())).key
+
+        def tested(of_task: Sequence[tuple[Dataset, Entry]], columns: Sequence[Column]) -> int:
+            of_each = (rows[dataset.name, "id"].estimates for dataset, _ in of_task)
+            shown = (estimates[column.key] for estimates in of_each for column in columns if column.versus)
+            return sum(estimate is not None and estimate.low == estimate.low for estimate in shown)
+
         return self.page(
             "method.html",
             f"methods/{slug(title)}.html",
@@ -266,8 +274,9 @@ class Site:
             words=_docstring(discover()[0].get(key.method)),
             entries=entries,
             recorded=any(cell.run_id for _, entry in entries for cell in entry.cells.values()),
-            rows={key: row for key, board in boards.items() for row in board.rows if row.title == title},
+            rows=rows,
             boards=boards,
+            tested=tested,
         )
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:

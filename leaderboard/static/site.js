@@ -286,26 +286,12 @@ const script = (src) => new Promise((resolve, reject) => {
   document.head.append(element);
 });
 
-/** Return the bytes of a text in base 85, as Python's `base64.b85encode` writes it: a sixteenth shorter than base 64. */
-function bytesOf(text) {
-  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-  const values = new Map([...digits].map((digit, value) => [digit, value]));
-  const missing = (5 - (text.length % 5)) % 5;
-  const whole = text + "~".repeat(missing);
-  const words = new DataView(new ArrayBuffer((whole.length / 5) * 4));
-  for (let i = 0; i < whole.length; i += 5) {
-    let word = 0;
-    for (let k = i; k < i + 5; k++) word = word * 85 + values.get(whole[k]);
-    words.setUint32((i / 5) * 4, word);
-  }
-  return new Uint8Array(words.buffer, 0, words.byteLength - missing);
-}
-
 /** Load a data file beside the page with a script tag, which works from file:// too, and unpack it. */
 async function file(folder, name) {
   if (arrived.has(name)) return arrived.get(name);
   await script(`${folder}${name}.js`);
-  const text = new Response(new Blob([bytesOf(packed.get(name))]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const bytes = Uint8Array.from(atob(packed.get(name)), (character) => character.charCodeAt(0));
+  const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   arrived.set(name, JSON.parse(await text));
   return arrived.get(name);
 }

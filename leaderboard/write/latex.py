@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import NamedTuple
 
 from leaderboard.tables.table import Table, Value, one_line
 
@@ -64,13 +65,15 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     line continue below, in a panel that names its rows again. Where there would be more than ``MOST`` panels, rows and
     columns change places if that takes fewer.
     """
-    if not table.over and len(_panels(table)) > MOST:
-        table = min(table, _turned(table), key=lambda one: len(_panels(one)))
+    columns = _columns(table)
+    if not table.over and len(_panels(columns)) > MOST:
+        turned = _turned(table)
+        table, columns = min((table, columns), (turned, _columns(turned)), key=lambda one: len(_panels(one[1])))
     lines = [f"% {one_line(line)}" for line in (*stamp, r"Needs \usepackage{array,booktabs,longtable}.")]
     lines += [r"\begingroup", r"\fontsize{7}{8}\selectfont", r"\setlength{\tabcolsep}{4pt}"]
     lines += [r"\setlength{\LTcapwidth}{\linewidth}"]
-    for number, columns in enumerate(_panels(table)):
-        lines += _panel(table, columns, first=number == 0)
+    for number, panel in enumerate(_panels(columns)):
+        lines += _panel(table, [(c, columns[c]) for c in panel], first=number == 0)
     if table.notes:
         lines += [rf"\noindent {latex(' '.join(table.notes))}\par"]
     return "\n".join([*lines, r"\endgroup", ""])
@@ -81,25 +84,37 @@ def _turned(table: Table) -> Table:
     return replace(table, header=tuple(n if isinstance(n, str) else n.text for n in names), rows=tuple(rows))
 
 
-def _panels(table: Table) -> list[list[int]]:
+class _Column(NamedTuple):
+    """The layout of a column: lengths are in characters."""
+
+    numeric: bool
+    longest: int
+    head: list[str]
+    """The lines of the head, wrapped to the width of the cells below."""
+    width: int
+    """The width with the space beside it."""
+
+
+def _columns(table: Table) -> list[_Column]:
+    columns = []
+    for c, numeric in enumerate(table.numeric()):
+        lengths = [*map(len, _cells(table, c))]
+        longest = max(lengths, default=0)
+        head = _wrapped(table.header[c], max(10, min(longest, TEXT)))
+        below = longest if numeric else min(longest, TEXT)
+        columns.append(_Column(numeric, longest, head, 2 + max(below, *map(len, head))))
+    return columns
+
+
+def _panels(columns: Sequence[_Column]) -> list[list[int]]:
     """Return the columns of each panel, which starts with the texts that name the rows."""
-    widths = _widths(table)
-    names = max(1, table.numeric().index(True) if True in table.numeric() else 1)
+    names = max(1, next((c for c, column in enumerate(columns) if column.numeric), 1))
     panels = [list(range(names))]
-    for c in range(names, len(widths)):
-        if len(panels[-1]) > names and sum(widths[i] for i in (*panels[-1], c)) > LINE:
+    for c in range(names, len(columns)):
+        if len(panels[-1]) > names and sum(columns[i].width for i in (*panels[-1], c)) > LINE:
             panels.append(list(range(names)))
         panels[-1].append(c)
     return panels
-
-
-def _widths(table: Table) -> list[int]:
-    """Return the width of each column in characters, with the space beside it."""
-    below = [
-        max([0, *(len(text) if number else min(len(text), TEXT) for text in _cells(table, c))])
-        for c, number in enumerate(table.numeric())
-    ]
-    return [2 + max(width, *map(len, _head(table, c))) for c, width in enumerate(below)]
 
 
 def _cells(table: Table, c: int) -> list[str]:
@@ -111,44 +126,36 @@ def _cells(table: Table, c: int) -> list[str]:
     ]
 
 
-def _head(table: Table, c: int) -> list[str]:
-    """Return the head of a column, wrapped to the width of the cells below."""
-    return _wrapped(table.header[c], max([10, *(min(len(text), TEXT) for text in _cells(table, c))]))
-
-
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False) or [""]
 
 
-def _panel(table: Table, columns: Sequence[int], first: bool) -> list[str]:
+def _panel(table: Table, panel: Sequence[tuple[int, _Column]], first: bool) -> list[str]:
     """Return the lines of a panel. All panels have one number, that of the first, and its caption."""
-    numeric = table.numeric()
-    wide = [not numeric[c] and max(map(len, ["", *_cells(table, c)])) > TEXT for c in columns]
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{TEXT / 2:g}em}}"
-    kinds = "".join(
-        "r" if numeric[c] else wrapped if is_wide else "l" for c, is_wide in zip(columns, wide, strict=True)
-    )
-    heads = [_stack(_head(table, c), "r" if numeric[c] else "l") for c in columns]
-    head = [r"\toprule", *_over(table, columns), " & ".join(heads) + r" \\", r"\midrule"]
+    kinds = "".join("r" if column.numeric else wrapped if column.longest > TEXT else "l" for _, column in panel)
+    heads = [_stack(column.head, "r" if column.numeric else "l") for _, column in panel]
+    head = [r"\toprule", *_over(table, panel), " & ".join(heads) + r" \\", r"\midrule"]
     caption = rf"\caption{{\textbf{{{latex(table.title)}.}} {latex(table.caption)}}}\label{{tab:{table.key}}}\\"
     return [
         *([] if first else [r"\addtocounter{table}{-1}"]),
         rf"\begin{{longtable}}{{@{{}}{kinds}@{{}}}}",
         *([caption, *head, r"\endfirsthead"] if first else []),
         *(*head, r"\endhead"),
-        *(" & ".join(_latex_cell(row[c]) for c in columns) + r" \\" for row in table.rows),
+        *(" & ".join(_latex_cell(row[c]) for c, _ in panel) + r" \\" for row in table.rows),
         *(r"\bottomrule", r"\end{longtable}"),
     ]
 
 
-def _over(table: Table, columns: Sequence[int]) -> list[str]:
+def _over(table: Table, panel: Sequence[tuple[int, _Column]]) -> list[str]:
     """Return the line of heads above those of the columns, with its rules."""
     above = [(text, number) for number, (text, span) in enumerate(table.over) for _ in range(span)]
-    cells, rules, start, widths = [], [], 1, _widths(table)
-    for (text, _), same in groupby(above[c] for c in columns if above):
-        end = start + len(list(same)) - 1
-        lines = _wrapped(text, sum(widths[c] for c in columns[start - 1 : end]) - 2)
-        cells.append(rf"\multicolumn{{{end - start + 1}}}{{c}}{{{_stack(lines, 'c')}}}")
+    cells, rules, start = [], [], 1
+    for (text, _), same in groupby(panel if above else (), key=lambda one: above[one[0]]):
+        columns = [column for _, column in same]
+        end = start + len(columns) - 1
+        lines = _wrapped(text, sum(column.width for column in columns) - 2)
+        cells.append(rf"\multicolumn{{{len(columns)}}}{{c}}{{{_stack(lines, 'c')}}}")
         rules += [rf"\cmidrule(lr){{{start}-{end}}}"] * bool(text)
         start = end + 1
     return [" & ".join(cells) + r" \\", "".join(rules)] if cells else []

@@ -12,7 +12,7 @@ from leaderboard.site import explorer
 
 
 def content(script: str) -> dict:
-    return json.loads(gzip.decompress(base64.b85decode(script.split('"')[-2])))
+    return json.loads(gzip.decompress(base64.b64decode(script.split('"')[-2])))
 
 
 def test_of_two_classes_five_retrainings_are_a_digit(make_cell) -> None:
