@@ -331,6 +331,7 @@ class _Target:
         if self.texts.empty:
             raise UserError(f"{self.where} is empty" + (f" but for {', '.join(map(repr, missing))}" if missing else ""))
         bare = self.texts.map(lambda text: related(text)[1])
+        stripped = bool((bare != self.texts.str.strip()).any())
         if mark := given.decimal or self.decimal(bare):
             found["decimal"] = mark
         if self.target in self.table.attrs["native"]:
@@ -353,10 +354,10 @@ class _Target:
                     f"{self.where}, line {self._line(wrong)}: {wrong.iloc[0]!r} is another bound than "
                     f"{self.table[relation][wrong.index[0]]!r} in column {relation!r}: correct one of them"
                 )
-        if approximate := int(written.str.match(r"\s*'?[~≈]").sum()):
+        if approximate := int(written.str.match(r"\s*'?[~≈](?![<>])").sum()):
             self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
         censored = int((marks != "").sum())
-        if relation or censored:
+        if relation or stripped:
             bounds = given.bounds or "exclude"
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
@@ -725,10 +726,11 @@ def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> lis
         count = int((numbers == value).sum())
         odd = re.fullmatch(r"99[9.]*|-9[9.]+|-99+\.\d+|-\d+|10{3,}", f"{value:.15g}")
         far = len(rest) > 1 and min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
-        if far and count > 1 and (odd or (value == 0 and count > 2)):
+        sure = re.fullmatch(r"-9{3,}", f"{value:.15g}")
+        if far and (sure or count > 1) and (odd or (value == 0 and count > 2)):
             lines.append(
-                f"{value:g} stands in {count} rows, far from the others ({rest.min():g} to {rest.max():g}): if it is "
-                f"a missing value, use --ignore-value {value:.10g}"
+                f"{value:g} stands in {number_of(count, 'row')}, far from the others ({rest.min():g} to "
+                f"{rest.max():g}): if it is a missing value, use --ignore-value {value:.10g}"
             )
         elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
             lines.append(

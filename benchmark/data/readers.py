@@ -60,6 +60,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     separator = ""
     twice: set[str] = set()
     try:
+        if content.startswith(b"\xd0\xcf\x11\xe0") and "EncryptedPackage".encode("utf-16-le") in content:
+            raise ValueError("it is protected by a password: save it without")
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
         if sheet and not content.startswith(WORKBOOK):
@@ -147,7 +149,7 @@ def _parquet(content: bytes) -> Cells:
                 if size > MOST_BYTES:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
-    table = pa.Table.from_batches(read).to_pandas()
+    table = pa.Table.from_batches(read).to_pandas(integer_object_nulls=True)
     named = table.index.names != [None] or pd.api.types.is_string_dtype(table.index)
     if named and not isinstance(table.index, pd.RangeIndex):  # which only counts the rows, as numbers without a name do
         table = table.reset_index(allow_duplicates=True)
@@ -326,6 +328,7 @@ def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 def _names(header: Iterable[str]) -> list[str]:
     """Make the names of columns distinct from each other and from ours: a second ``a`` becomes ``a.1``."""
     ours = [LINE, REPEATED]
+    header = (re.sub(r"\s*[\r\n]+\s*", " ", name.strip()) for name in header)  # of a heading in two lines
     return distinct([*ours, *header], ".", 1)[len(ours) :]
 
 

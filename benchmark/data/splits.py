@@ -66,17 +66,31 @@ def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
     return pool[np.sort(np.random.default_rng(seed).permutation(len(pool))[:n])]
 
 
-GIVEN = {"train": r"tra?i?n?\b|train", "id": r"id\b|te?st|te\b|hold", "ood": r"ood\b|extern", "": r"val|dev\b|calib"}
+GIVEN = {
+    "train": r"tra?i?n?\b|train(?!val|test)",
+    "id": r"id\b|te?st|te\b|hold",
+    "ood": r"ood\b|extern",
+    "": r"val|dev\b|calib",
+}
 """Beginnings of the words in a split column by what they mean; validation rows are excluded."""
 
 
 def part_of(text: str) -> str | None:
     """Return the part of a split that a word means, whatever its capitals; None for another word.
 
-    >>> [part_of(text) for text in ("Training set", "TEST", "val", "later")]
-    ['train', 'id', '', None]
+    A test may be one of OOD, as validation may be; other words for two parts mean none.
+
+    >>> [part_of(text) for text in ("Training set", "TEST", "val", "test_ood", "id_val", "train/val", "later")]
+    ['train', 'id', '', 'ood', '', None, None]
     """
-    return next((part for part, words in GIVEN.items() if re.match(words, text.strip(), re.IGNORECASE)), None)
+
+    def of(word: str) -> str | None:
+        return next((part for part, words in GIVEN.items() if re.match(words, word, re.IGNORECASE)), None)
+
+    parts = {of(word) for word in re.findall(r"[^\W\d_]+", text)} - {None}
+    if len(parts) < 2:
+        return of(text.strip())
+    return None if "train" in parts else "" if "" in parts else "ood"
 
 
 def _row(lines: Sequence[int], i: int) -> str:
@@ -182,11 +196,24 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
     if np.isfinite(found).all():
         _refuse_unordered(known, found, column, lines)
+        _refuse_short_years(known, found, column, lines)
     else:
         found = (_dates(known, column, lines) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     out = np.full(len(written), np.nan)
     out[there] = found
     return out
+
+
+def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
+    """Raise UserError for years of two digits that go from 99 to 00, or are beside longer ones."""
+    short = known.str.fullmatch(r"(FY|')?\d{1,2}(\.0)?", case=False).to_numpy()
+    named = re.search(r"year|(?<![a-z])yr|jahr|annee", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
+    if named and short.any() and not (short.all() and (numbers.max() < 50 or numbers.min() >= 50)):
+        row = known.index[int(short.argmax())]
+        raise UserError(
+            f"{_place(column, lines, row)}{known[row]!r} may be a year of two digits, of which 99 comes before 00: "
+            "write years with four digits or, if it is none, rename the column"
+        )
 
 
 def _place(column: str, lines: Sequence[int], row: int) -> str:

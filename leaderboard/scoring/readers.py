@@ -91,7 +91,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
     first = result[0]
     numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
-    related = (_related(parts, result) if numbers else "") or _opposed(parts, result)
+    related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
     return [
         replace(
             runs,
@@ -345,14 +345,15 @@ def _column(outside: Table, part: Part, options: Options) -> str:
     if name and name not in outside.columns:
         raise outside.missing(name, "--truth-column")
     rest = [column for column in outside.columns if column != key]
+    free = [column for column in rest if role_of(column) not in ("predicted", "probability", "logit")]
     task = options.task or part.role.predicted[0]
     for names in (
-        [column for column in rest if column == task],
-        [column for column in rest if stem(task) and stem(column) == stem(task)],
-        [column for column in rest if column.lower() == "y_true"],
-        [column for column in rest if role_of(column) == "truth"],
-        [column for column in rest if role_of(column) == "either"],
-        rest,
+        [column for column in free if column == task],
+        [column for column in free if stem(task) and stem(column) == stem(task)],
+        [column for column in free if column.lower() == "y_true"],
+        [column for column in free if role_of(column) == "truth"],
+        [column for column in free if role_of(column) == "either"],
+        free or rest,
     ):
         if not name and len(names) == 1:
             name = names[0]
@@ -457,12 +458,13 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
             "percent signs and marks between thousands or, if it is a class, add --kind labels"
         )
     kind = _kind(parts, true, options)
-    labels: dict[frozenset[str], str] = {}  # of a column, and the first table with such a one
+    labels: dict[frozenset[str], str] = {}  # of a run, and the first table with such a one
     for part in parts if kind == "labels" else ():
         for column in part.role.predicted:
             filled(part.table, column)
             _check_missing(part, column, options)
-            labels.setdefault(_labels(part.table.columns[column]), part.table.name)
+            for texts in _labels(part, column):
+                labels.setdefault(texts, part.table.name)
     if kind == "logits":
         _check_signs(parts)
     classes, of_true, of_labels = _coded(parts, kind, labels, true, options)
@@ -473,10 +475,11 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
         values, y = _values(part, kind, of_labels), None
         if part.truth is not None and kind == "values":
             y = np.array([number(text) for text in part.truth])
-            if np.isnan(y).any():
-                text = part.truth[np.isnan(y)][0]
+            if (odd := ~np.isfinite(y)).any():
+                t = int(odd.argmax())
                 raise UserError(
-                    f"{part.table.name}: a true value is {text!r}: expected a number, or the example left out"
+                    f"{part.table.name}: the true value of example {str(part.grid.ids[t])!r} is {part.truth[t]!r}: "
+                    "expected a finite number, or the example left out"
                 )
         elif part.truth is not None:
             y = np.array([of_true[plain(text)] for text in part.truth])
@@ -490,8 +493,10 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     return result
 
 
-def _labels(column: Column) -> frozenset[str]:
-    return frozenset(map(plain, column.encoded[1]))
+def _labels(part: Part, name: str) -> list[frozenset[str]]:
+    """Return the labels of each run in a column."""
+    codes, texts = part.table.columns[name].encoded
+    return [frozenset(map(plain, texts[np.unique(of_run)])) for of_run in codes[part.grid.at]]
 
 
 def _coded(
@@ -658,11 +663,12 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
     table, at, role = part.table, part.grid.at, part.role
     if kind == "labels":
         indices = []
-        for column in (table.columns[name] for name in role.predicted):
-            codes, texts = column.encoded
-            index = labels[_labels(column)]
-            indices.append(np.array([index[plain(text)] for text in texts], dtype=np.uint16)[codes[at]])
-        return np.concatenate(indices)
+        for name in role.predicted:
+            codes, texts = table.columns[name].encoded
+            plainly = [*map(plain, texts)]
+            for mine, of_run in zip(_labels(part, name), codes[at], strict=True):
+                indices.append(np.array([labels[mine].get(text, 0) for text in plainly], dtype=np.uint16)[of_run])
+        return np.stack(indices)
     numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
     if role.wide:
         numbers = numbers[0].T[..., None]
@@ -681,6 +687,7 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
         what = f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1"
         if single:
             what = f"column {role.predicted[r if role.wide else 0]!r}: expected a probability from 0 to 1"
+            what += " (divide percent by 100)" * bool(numbers.min() >= 0 and numbers.max() <= 100)
         shown = ", ".join(f"{x:g}" for x in numbers[r, t])
         raise UserError(f"{table.name}, row {at[0 if role.wide else r, t] + 1}, {what}, found {shown}")
     p = np.clip(p, 0, 1)
@@ -711,14 +718,31 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 
+def _named(part: Part, runs: Runs) -> Sequence[str]:
+    """Return what to call the runs of a table."""
+    several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
+    return several if len(several) > 1 else part.role.predicted[-1:]
+
+
+def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if two runs have the same numbers, as a copied file or column has."""
+    seen: dict[bytes, str] = {}
+    for part, runs in zip(parts, result, strict=True):
+        for name, values in zip(_named(part, runs), runs.values, strict=True):
+            if runs.kind == "labels" or len(np.unique(values)) < FEW:
+                continue
+            one = f"{name} in {part.table.name}"
+            if (other := seen.setdefault(values.tobytes(), one)) != one:
+                return f"{other} and {one} have the same numbers: if one is a copy of the other, leave it out"
+    return ""
+
+
 def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
     """Return what to say if a run is related to the first one, but falls as it rises, or as if in another unit."""
     every: list[tuple[str, np.ndarray]] = []
     for part, runs in zip(parts, result, strict=True):
-        several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
-        names = several if len(several) > 1 else part.role.predicted[-1:]
         values = runs.values if runs.kind == "values" else runs.values[..., 1]
-        every += [(f"{name} in {part.table.name}", own) for name, own in zip(names, values, strict=True)]
+        every += [(f"{name} in {part.table.name}", own) for name, own in zip(_named(part, runs), values, strict=True)]
     few = len(result[0].ids) < 10  # of few values, spreads differ by chance
     truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
     if truth is not None:

@@ -25,6 +25,8 @@ INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
 OTHER = ("evalset", "split", "dataset", "canonical_seed")
 """Columns that hold no predictions and must have a single value."""
+TASKS, MODELS = ("task", "endpoint", "property", "target_name"), ("model", "learner", "method", "algorithm")
+"""Columns of words that must have a single one, unless those of ``MODELS`` tell the runs apart."""
 ROLES: Mapping[str, frozenset[str]] = {
     role: frozenset(known.split("|"))
     for role, known in {
@@ -261,10 +263,14 @@ class Reading:
     ) -> None:
         self.table, self.grid, self.known, self.options = table, grid, known, options
         self.compared, self.same = same is not None, same or frozenset()
+        said = (*options.runs, *options.probabilities, *options.logits, options.truth_column)
         for name in table.columns:
-            if name.lower() in OTHER and len(texts := table.columns[name].encoded[1]) > 1:
+            words_in = table.columns[name].text and name not in (grid.run, grid.example)
+            single = name.lower() in OTHER or (words_in and name.lower() in (*TASKS, *MODELS))
+            if single and len(texts := table.columns[name].encoded[1]) > 1 and name not in said:
                 shown = f"{texts[0]!r} and {texts[1]!r}"
-                raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one test set")
+                what = "test set" if name.lower() in OTHER else "task" if name.lower() in TASKS else "model"
+                raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}")
         roles = {name: role_of(name) for name in table.columns}
         if {"true", "false"} <= {name.lower() for name in roles}:  # the classes of a boolean
             roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}

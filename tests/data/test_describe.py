@@ -165,6 +165,10 @@ def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
     assert described(tmp_path, ["1.5", "20000", "3"], positive=">= 2")[1] == ""
 
 
+def test_a_single_row_of_many_nines_is_pointed_at(tmp_path):
+    assert "-999 stands in 1 row, far" in described(tmp_path, [*(f"{i / 7:.3f}" for i in range(35)), "-999"])[1]
+
+
 # Numbers
 
 
@@ -277,8 +281,11 @@ def test_points_are_not_read_as_decimal_and_between_thousands_in_one_column(tmp_
         labelled(dataset(csv(tmp_path, texts), decimal=",", task="regression"))
 
 
-def test_approximate_values_are_counted(tmp_path):
-    assert "9 of 36 values are approximate (~)" in described(tmp_path, ["~30", "20", "7.5", "3"])[1]
+@pytest.mark.parametrize("mark", ["~", "=", "≈ "])
+def test_approximate_values_are_counted_and_read(tmp_path, mark):
+    notes = described(tmp_path, [f"{mark}30", "20", "7.5", "3"])[1]
+    assert ("9 of 36 values are approximate (~)" in notes) == (mark != "=")
+    assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {30, 20, 7.5, 3}
 
 
 @pytest.mark.parametrize(
@@ -472,7 +479,9 @@ def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, m
 
 
 @pytest.mark.parametrize("name", ["relation", "Standard Relation", "qualifier", "Mod"])
-@pytest.mark.parametrize("marks", [["=", ">", "=", "="], ["'='", "'>='", "'<='", "'='"], ["eq", "lt", "", "equal"]])
+@pytest.mark.parametrize(
+    "marks", [["=", ">", "=", "="], ["'='", "'>='", "'<='", "'='"], ["eq", "lt", "", "equal"], ["=", "=>", "=<", "="]]
+)
 def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, name, marks):
     fields, notes = described(tmp_path, ["1.5", "10", "2.5", "7.25"], {name: marks})
     bounds = 9 * sum(bool({"<", ">", "t"} & {*mark}) for mark in marks)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rdkit import Chem
 
@@ -435,3 +437,23 @@ def test_another_table_in_place_of_tadfs_is_named_by_the_column_it_lacks(tadf, c
     pd.read_csv(path).drop(columns=column).to_csv(path, index=False)
     with pytest.raises(UserError, match=rf"column.* '{column}'"):
         load_problem("tadf")
+
+
+def test_whole_numbers_beside_a_missing_one_keep_their_digits_in_parquet():
+    packed = io.BytesIO()
+    table = pa.table({"series": pa.array([10**17 + 1, None, 10**17 + 2]), "y": [1, 2, 3]})
+    pq.write_table(table, packed)
+    assert read(packed.getvalue(), "table.parquet")["series"].tolist() == [
+        "100000000000000001",
+        "",
+        "100000000000000002",
+    ]
+
+
+def test_a_heading_in_two_lines_is_one_name():
+    assert "IC50 (nM)" in read(b'SMILES,"IC50\n(nM)"\nCCO,5\n', "table.csv")
+
+
+def test_a_workbook_behind_a_password_is_named_as_such():
+    with pytest.raises(UserError, match="protected by a password: save it without"):
+        read(b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "table.xlsx")

@@ -217,7 +217,7 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "bounds in a truth of numbers": (
         two(y_true=np.where(SPARSE, ">9", IC50.astype(str)), y_pred=VALUES[:2]),
         {},
-        "a.csv: a true value is '>9': expected a number",
+        "a.csv: the true value of example 'C199' is '>9': expected a finite number",
     ),
     "both probabilities under the name of the other": (
         two(y_true=TRUE, p0=np.stack([1 - CHANCE[0], CHANCE[1]]), p1=np.stack([CHANCE[0], 1 - CHANCE[1]])),
@@ -229,6 +229,17 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "classes of another threshold under any name": (two(p1=PAIR, call=WORD[(PAIR > 0.3) * 1]), {}, "--runs"),
     "classes under any name": (two(p1=PAIR, call=WORD[CALLS]), {}, {"flips": FLIPS}),
     "between 0 and 1 without truth": (two(pred=PAIR), {}, "--kind"),
+    "percent under p1": (two(y_true=TRUE, p1=100 * PAIR), {}, r"from 0 to 1 \(divide percent by 100\), found"),
+    "a true value that is no float": (
+        two(y_true=[*IC50[:-1], "1e999"], pred=VALUES[:2]),
+        {},
+        "the true value of example 'C199' is '1e999': expected a finite number",
+    ),
+    "several tasks below each other": (
+        two(endpoint=np.where(TRUE, "logD", "hERG"), y_true=IC50, pred=VALUES[:2]),
+        {},
+        "the column 'endpoint' has '.*' and '.*': keep the rows of one task",
+    ),
     "another test set beside": (two(p1=PAIR, split=np.where(TRUE, "id", "ood")), {}, "one test set"),
 }
 
@@ -301,6 +312,40 @@ def test_where_no_column_is_known_as_predictions_true_values_and_constants_are_n
 def test_a_prediction_of_what_is_else_said_about_examples_is_a_prediction(name: str, tmp_path: Path) -> None:
     estimates = gate(*found(two(y_true=TRUE, **{name: PAIR}), tmp_path), 1.0).estimates
     assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_prediction_in_a_file_of_true_values_is_not_taken_for_these(regression: bool, tmp_path: Path) -> None:
+    y, pred = (IC50, VALUES) if regression else (TRUE, CLASS)
+    for name, truth in (("y_pred", "y_true"), ("active_pred", "active"), ("hERG_pred", "hERG")):
+        outside = save(two(**{name: pred[3], truth: y})[0], tmp_path / "truth.csv")
+        old, _ = found(two(**{name: pred[:2]}), tmp_path, truth=outside)
+        assert f"truth: {truth} in" in old.columns
+        np.testing.assert_array_equal(old.y, y)
+
+
+def test_runs_below_each_other_are_told_apart_as_those_of_two_files_are(tmp_path: Path) -> None:
+    rows = pd.concat(two(y_true=TRUE, y_pred=CALLS), keys=[1, 2], names=["run"]).reset_index(level=0)
+    (runs,) = found([rows], tmp_path)
+    np.testing.assert_array_equal(runs.values, CALLS)
+    for words in ({0: 1, 1: 2}, {0: "neg", 1: "pos"}):
+        with pytest.raises(UserError, match=r"the predicted classes \(.*\) and \(.*\) do not match"):
+            found([rows.assign(y_pred=[*CALLS[0], *map(words.get, CALLS[1])])], tmp_path)
+    with pytest.raises(UserError, match="the column 'learner' has 'rf' and 'svm': keep the rows of one model"):
+        found([rows.assign(learner=np.repeat(["rf", "svm"], T))], tmp_path)
+
+
+def test_a_run_that_is_a_copy_of_another_is_pointed_at(tmp_path: Path) -> None:
+    copied = two(y_true=TRUE, p1=np.array([CHANCE[0], CHANCE[0]]))
+    assert "p1 in a.csv and p1 in b.csv have the same numbers: if one" in told(found(copied, tmp_path))
+    several = two(y_true=TRUE, run_1=CHANCE[0], run_2=CHANCE[1], run_3=CHANCE[1])[:1]
+    assert "run_2 in a.csv and run_3 in a.csv have the same numbers" in told(found(several, tmp_path))
+    assert "same numbers" not in told(found(two(y_true=TRUE, p1=PAIR), tmp_path))
+
+
+def told(result: list[Runs]) -> str:
+    """Return how tables were read, with names of files in place of their paths."""
+    return re.sub(r"/\S*/", "", result[0].columns)
 
 
 def test_truth_that_one_table_writes_otherwise_is_not_taken_for_predictions(tmp_path: Path) -> None:
