@@ -255,7 +255,7 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
         )
     if chosen in table.attrs["repeated"]:
         raise UserError(f"{path}: several columns are called {chosen!r}: {rename}, and the others otherwise")
-    if others := [name for name in alike if name != chosen]:
+    if others := [name for name in columns if SMILES in name.casefold() and name != chosen]:
         notes.append(f"the SMILES are in {chosen!r}, as in the table of {spec.name}, not in {', '.join(others)}")
     table = table.assign(**{SMILES: table[chosen]})
     table.attrs["smiles"] = chosen

@@ -63,7 +63,7 @@ CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
 """A class 1 of numbers, in any spelling."""
 UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
 UNIT = re.compile(
-    r"%|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
+    r"%|percent|(?:pico|nano|micro|milli)?molar|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
     r"(?:\^?-?\d)?)*"
 )
 """Units as after a number or alone in a column."""

@@ -21,6 +21,13 @@ MOST_BYTES = 2**31
 """Bytes of a table in memory, where each text is kept once."""
 SEPARATED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?[,;|\t]*\r?\n', re.IGNORECASE)
 """Excel's first line for the separator."""
+OTHERS = {
+    b"PAR1": "a Parquet file: expected its name to end in .parquet",
+    b"PK\3\4": "a workbook or an archive: save its table as CSV",
+    b"\x1f\x8b": "compressed: expected its name to end in .gz",
+    b"BZh": "compressed: expected its name to end in .bz2",
+}
+"""The first bytes of files that are no CSV, and what they are."""
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
@@ -28,7 +35,7 @@ WHOLE = 2.0**53
 def number(text: str) -> float:
     """Return a text as a number; nan if it is none."""
     try:
-        return float(text)
+        return float("nan") if "_" in text else float(text)  # Python reads 1_000
     except ValueError:
         return float("nan")
 
@@ -212,6 +219,8 @@ def texts_of(path: Path) -> pa.Table:
     path.stat()  # its error names a missing file better than Arrow's
     with pa.input_stream(str(path), compression="detect") as file:
         start = file.read(2**20)
+    if kind := next((kind for magic, kind in OTHERS.items() if start.startswith(magic)), ""):
+        raise ValueError(f"it is {kind}")
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
     if re.match(rb'\s*(\{\s*"|\[\s*[\[{])', start):

@@ -384,8 +384,9 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
 
 @pytest.mark.parametrize("name", ["unit", "Standard Units", "IC50 unit", "Standard Type"])
 def test_units_that_differ_between_rows_are_said(tmp_path, name):
-    _, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: ["nM", "uM"]})
-    assert f'where = [["{name}", "nM"]]' in notes
+    for unit, other in (("nM", "uM"), ("nanomolar", "micromolar")):
+        _, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: [unit, other]})
+        assert f'where = [["{name}", "{unit}"]]' in notes
     fields, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: ["nM"]})
     assert name not in notes
     assert offers(tmp_path / "assay.csv", fields) == []

@@ -107,6 +107,10 @@ RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
         ({"structure": RING, "n": [1, 2]}, (RING, "the SMILES are in 'structure', by its content")),
         ({"SMILES_raw": RING}, (RING, "")),
         ({"smiles": CHAIN, "SMILES": RING}, (RING, "in 'SMILES', as in the table of brain, not in smiles")),
+        (
+            {"SMILES": RING, "canonical_smiles": CHAIN},
+            (RING, "in 'SMILES', as in the table of brain, not in canonical_smiles"),
+        ),
         ({"Smiles": CHAIN, "smiles": RING}, "SMILES: Smiles, smiles; rename the one that is meant to 'SMILES'"),
         ({"SMILES_raw": RING, "smiles_clean": CHAIN}, "SMILES_raw, smiles_clean; rename the one that is meant"),
         ({"mol": RING, "product": CHAIN}, "SMILES: mol, product; rename the one that is meant to 'SMILES'"),

@@ -1,5 +1,6 @@
 """Tables of predictions as people and libraries write them: read right, or refused with the option that helps."""
 
+import gzip
 import re
 import resource
 import subprocess
@@ -234,6 +235,11 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         two(y_true=[*IC50[:-1], "1e999"], pred=VALUES[:2]),
         {},
         "the true value of example 'C199' is '1e999': expected a finite number",
+    ),
+    "a true value as Python writes it": (
+        two(y_true=[*IC50[:-1], "1_000"], pred=VALUES[:2]),
+        {},
+        "is '1_000': expected",
     ),
     "several tasks below each other": (
         two(endpoint=np.where(TRUE, "logD", "hERG"), y_true=IC50, pred=VALUES[:2]),
@@ -757,6 +763,20 @@ def test_numbers_of_half_precision_are_read(tmp_path: Path) -> None:
     runs = read(save(long(p1=half.ravel(), y_true=np.tile(Y, 3).astype(np.float16)), tmp_path / "p.parquet"))
     np.testing.assert_array_equal(runs.values[..., 1], half)
     np.testing.assert_array_equal(runs.y, Y)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"PAR1\0", r"a Parquet file: expected its name to end in \.parquet"),
+        (b"PK\3\4\0", "a workbook or an archive: save its table as CSV"),
+        (gzip.compress(b"id,y_pred", mtime=0), r"compressed: expected its name to end in \.gz"),
+    ],
+)
+def test_what_is_no_csv_is_told_by_its_first_bytes(start: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_bytes(start)
+    with pytest.raises(UserError, match=message):
+        read(tmp_path / "p.csv")
 
 
 def test_bytes_that_are_no_text_and_lists_are_refused(tmp_path: Path) -> None:
