@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -68,13 +69,14 @@ def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
 
 GIVEN = {
     "train": r"tra?i?n?\b|train(?!val|test)",
-    "id": r"id\b|te?st|te\b|hold",
+    "id": r"i?id\b|te?st|te\b|hold",
     "ood": r"ood\b|extern",
     "": r"val|dev\b|calib",
 }
 """Beginnings of the words in a split column by what they mean; validation rows are excluded."""
 
 
+@cache
 def part_of(text: str) -> str | None:
     """Return the part of a split that a word means, whatever its capitals; None for another word.
 
@@ -87,10 +89,15 @@ def part_of(text: str) -> str | None:
     def of(word: str) -> str | None:
         return next((part for part, words in GIVEN.items() if re.match(words, word, re.IGNORECASE)), None)
 
-    parts = {of(word) for word in re.findall(r"[^\W\d_]+", text)} - {None}
+    words = re.findall(r"[^\W\d_]+", text)
+    meant = [of(word) for word in words]
+    parts = {*meant} - {None}
     if len(parts) < 2:
-        return of(text.strip())
-    return None if "train" in parts else "" if "" in parts else "ood"
+        return parts.pop() if parts and None not in meant else of(text.strip())
+    rest = parts - {of(word) for word in words if word.casefold() in ("id", "iid", "ood")}
+    if len(rest) == 1 and rest != {"id"}:  # train_id, ood_val
+        return rest.pop()
+    return "ood" if parts in ({"", "ood"}, {"id", "ood"}) else None  # external validation, test_ood
 
 
 def _row(lines: Sequence[int], i: int) -> str:
@@ -207,8 +214,10 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
 def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
     """Raise UserError for years of two digits that go from 99 to 00, or are beside longer ones."""
     short = known.str.fullmatch(r"(FY|')?\d{1,2}(\.0)?", case=False).to_numpy()
-    named = re.search(r"year|(?<![a-z])yr|jahr|annee", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
-    if named and short.any() and not (short.all() and (numbers.max() < 50 or numbers.min() >= 50)):
+    named = re.search(r"(year|yr|jahr|annee)$", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
+    around = short.all() and numbers.min() < 50 <= numbers.max()
+    beside = not short.all() and numbers[~short].between(1900, 2099).all()
+    if named and short.any() and (around or beside):
         row = known.index[int(short.argmax())]
         raise UserError(
             f"{_place(column, lines, row)}{known[row]!r} may be a year of two digits, of which 99 comes before 00: "

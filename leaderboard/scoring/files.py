@@ -25,7 +25,7 @@ OTHERS = {
     b"PAR1": "a Parquet file: expected its name to end in .parquet",
     b"PK\3\4": "a workbook or an archive: save its table as CSV",
     b"\x1f\x8b": "compressed: expected its name to end in .gz",
-    b"BZh": "compressed: expected its name to end in .bz2",
+    b"BZh91AY&SY": "compressed: expected its name to end in .bz2",
 }
 """The first bytes of files that are no CSV, and what they are."""
 WHOLE = 2.0**53
@@ -219,7 +219,7 @@ def texts_of(path: Path) -> pa.Table:
     path.stat()  # its error names a missing file better than Arrow's
     with pa.input_stream(str(path), compression="detect") as file:
         start = file.read(2**20)
-    if kind := next((kind for magic, kind in OTHERS.items() if start.startswith(magic)), ""):
+    if b"\0" in start and (kind := next((kind for magic, kind in OTHERS.items() if start.startswith(magic)), "")):
         raise ValueError(f"it is {kind}")
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")

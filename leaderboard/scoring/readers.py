@@ -17,6 +17,7 @@ from leaderboard.scoring.roles import (
     FEW,
     INDEX,
     MARKED,
+    SPELLED,
     Grid,
     Options,
     Reading,
@@ -353,7 +354,8 @@ def _column(outside: Table, part: Part, options: Options) -> str:
         [column for column in free if column.lower() == "y_true"],
         [column for column in free if role_of(column) == "truth"],
         [column for column in free if role_of(column) == "either"],
-        free or rest,
+        [column for column in rest if column == task and stem(column) and not SPELLED & {*words(column)}],  # p_np
+        rest,
     ):
         if not name and len(names) == 1:
             name = names[0]
@@ -391,7 +393,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
         return cast(PredictionKind, options.kind)
     if spelled:
         if len(true) > 2 and not several:
-            _check_spelling(parts[0].table.name, true)
+            _check_spelling(parts[0].table.name, true, "")
             raise UserError(
                 f"{shown} is named as the probability of one of two classes, but the true values are {len(true)} "
                 f"({', '.join(sorted(true, key=natural)[:6])}): say which with --kind values or --truth-column"
@@ -534,7 +536,8 @@ def _coded(
         of_true = _index(name, true, classes)
         of_labels = {}
         for mine, table in columns.items():
-            index = _index(table, labels if by_name else set(mine), classes)
+            beside = set().union(*(texts for texts, where in columns.items() if where == table))
+            index = _index(table, labels if by_name else beside, classes)
             of_labels[mine] = {text: index[text] for text in mine}
         predicted = {code for index in of_labels.values() for code in index.values()}
         if true and predicted.isdisjoint(of_true.values()):
@@ -580,14 +583,15 @@ def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) ->
             )
 
 
-def _check_spelling(name: str, texts: set[str]) -> None:
+def _check_spelling(
+    name: str, texts: set[str], option: str = " or, if they are two classes, name all with --classes"
+) -> None:
     """Raise UserError for two classes that differ in their capitals only."""
     folded: dict[str, str] = {}
     for text in sorted(texts):
         if (other := folded.setdefault(text.casefold(), text)) != text:
             raise UserError(
-                f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike or, if they are "
-                "two classes, name all with --classes"
+                f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike{option}"
             )
 
 
@@ -612,15 +616,16 @@ def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None
         every = labels | most
         words_in = {text for text in every if np.isnan(number(text))}
         mixed = words_in and words_in != every
-        several = len(most) > 2 and labels & most and words_in == every
+        alike = words_in == every or min(labels, key=natural) == min(most, key=natural)
+        several = len(most) > 2 and labels & most and alike
         if every <= true or labels <= most or several or (len(every) == 2 and not mixed):
             continue
-        example = most if _counts(labels) else labels
-        shown = " and ".join(f"({','.join(sorted(texts, key=natural)[:6])})" for texts in (most, labels))
+        example = every if labels & most and (words_in or len(most) > 2) else most if _counts(labels) else labels
+        shown = " and ".join(f"({','.join(sorted(texts, key=natural))})" for texts in (most, labels))
         raise UserError(
             f"{' and '.join(dict.fromkeys([columns[most], columns[labels]]))}: the predicted classes {shown} do not "
             "match: write them alike, or name the classes in the order of their numbers with --classes, e.g. --classes "
-            f"{','.join(sorted(example, key=natural)[:6])}"
+            f"{','.join(sorted(example, key=natural))}"
         )
 
 

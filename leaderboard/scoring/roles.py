@@ -266,11 +266,12 @@ class Reading:
         said = (*options.runs, *options.probabilities, *options.logits, options.truth_column)
         for name in table.columns:
             words_in = table.columns[name].text and name not in (grid.run, grid.example)
-            single = name.lower() in OTHER or (words_in and name.lower() in (*TASKS, *MODELS))
+            single = name.lower() in OTHER or (words_in and self._several(name))
             if single and len(texts := table.columns[name].encoded[1]) > 1 and name not in said:
                 shown = f"{texts[0]!r} and {texts[1]!r}"
                 what = "test set" if name.lower() in OTHER else "task" if name.lower() in TASKS else "model"
-                raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}")
+                hint = ", or leave out the column if one model predicts all" * (what == "task")
+                raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}{hint}")
         roles = {name: role_of(name) for name in table.columns}
         if {"true", "false"} <= {name.lower() for name in roles}:  # the classes of a boolean
             roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
@@ -284,6 +285,15 @@ class Reading:
             if not mine:
                 raise self.ask(table.columns, f"none is of the task {options.task!r}", "--task-column")
             self.roles = mine | {name: role for name, role in self.roles.items() if name in ("y_true", "truth")}
+
+    def _several(self, name: str) -> bool:
+        """Return whether words tell tasks apart or, of an example, models whose names differ in more than digits."""
+        codes, texts = self.table.columns[name].encoded
+        if name.lower() in TASKS:
+            alone = not any(stem(other) == stem(name) for other in self.table.columns if other != name)
+            return alone and name != self.options.task and (not self.compared or self._fixed([name]))
+        moves = bool((codes[self.grid.at] != codes[self.grid.at[:1]]).any())
+        return name.lower() in MODELS and moves and len({re.sub(r"\d", "", text) for text in texts}) > 1
 
     def ask(self, names: Iterable[str], why: str, option: str) -> UserError:
         """Return the error for columns that can be read in several ways."""
@@ -455,8 +465,10 @@ class Reading:
             options = chances + others
         if not options:
             for key, names in numbered(self._pool("about")).items():
-                if self._repeats(key, names, truth):  # of columns fold0, fold1, …
+                if self._repeats(key, names, truth) and not self._fixed(names):  # of columns fold0, fold1, …
                     if any(self.table.columns[name].text for name in names) or not self._fractions(names):
+                        if self._pool("", "either"):
+                            continue  # parts of the data
                         raise self.ask(names, "runs, or parts of the data", "--runs")
                     return Roles(tuple(names), wide=True)
             if logits := self._pool("logit"):

@@ -86,6 +86,7 @@ def test_a_random_split_holds_each_row_once_and_has_no_ood_test(n, train):
         ("TR te Validation", {"train": [0], "id": [1]}),
         ("trn Holdout VAL", {"train": [0], "id": [1]}),
         ("train test_iid test_ood id_val", {"train": [0], "id": [1], "ood": [2]}),
+        ("train_id iid_test external-validation iid_val", {"train": [0], "id": [1], "ood": [2]}),
     ],
 )
 def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_are_left_out(words, parts):
@@ -98,6 +99,7 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("given:f", ["train", ""], "found '' in line 7; validation leaves a row out"),
         ("given:f", ["train", "train/val"], "found 'train/val' in line 7"),
         ("given:f", ["train", "trainval"], "found 'trainval' in line 7"),
+        ("given:f", ["train", "holdout validation"], "found 'holdout validation' in line 7"),
         ("time:year", ["99", "01"], "column 'year', line 2: '99' may be a year of two digits"),
         ("time:Jahr", ["2016", "15"], "column 'Jahr', line 7: '15' may be a year of two digits"),
         ("time:batch", ["FY99", "FY01"], "'FY99' may be a year of two digits"),

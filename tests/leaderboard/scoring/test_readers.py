@@ -244,7 +244,17 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
     "several tasks below each other": (
         two(endpoint=np.where(TRUE, "logD", "hERG"), y_true=IC50, pred=VALUES[:2]),
         {},
-        "the column 'endpoint' has '.*' and '.*': keep the rows of one task",
+        "the column 'endpoint' has '.*' and '.*': keep the rows of one task, or leave out the column if one model",
+    ),
+    "parts of the data beside predictions": (
+        two(y_true=IC50, fold_0=TRUE, fold_1=1 - TRUE, rf=VALUES[:2]),
+        {},
+        BEYOND,
+    ),
+    "a truth of words called property": (
+        two(property=WORD[TRUE], property_pred=WORD[CALLS]),
+        {},
+        BOTH,
     ),
     "another test set beside": (two(p1=PAIR, split=np.where(TRUE, "id", "ood")), {}, "one test set"),
 }
@@ -328,6 +338,13 @@ def test_a_prediction_in_a_file_of_true_values_is_not_taken_for_these(regression
         old, _ = found(two(**{name: pred[:2]}), tmp_path, truth=outside)
         assert f"truth: {truth} in" in old.columns
         np.testing.assert_array_equal(old.y, y)
+    for name in ("p_np", "logP_output"):  # a target, called as in the table of true values
+        outside = save(two(**{name: y, "num": np.arange(T)})[0], tmp_path / "truth.csv")
+        old, _ = found(two(**{name: pred[:2]}), tmp_path, truth=outside, runs=(name,))
+        assert f"truth: {name} in" in old.columns
+    beside = save(two(p_active=y, plate=np.arange(T) % 2)[0], tmp_path / "truth.csv")
+    with pytest.raises(UserError, match="each of 'p_active', 'plate' may be the true values"):
+        found(two(p1=PAIR), tmp_path, truth=beside)
 
 
 def test_runs_below_each_other_are_told_apart_as_those_of_two_files_are(tmp_path: Path) -> None:
@@ -339,6 +356,20 @@ def test_runs_below_each_other_are_told_apart_as_those_of_two_files_are(tmp_path
             found([rows.assign(y_pred=[*CALLS[0], *map(words.get, CALLS[1])])], tmp_path)
     with pytest.raises(UserError, match="the column 'learner' has 'rf' and 'svm': keep the rows of one model"):
         found([rows.assign(learner=np.repeat(["rf", "svm"], T))], tmp_path)
+    for model in (np.repeat(["fold1.ckpt", "fold2.ckpt"], T), np.tile(np.where(TRUE, "rat", "mouse"), 2)):
+        (runs,) = found([rows.assign(model=model)], tmp_path)
+        np.testing.assert_array_equal(runs.values, CALLS)
+
+
+def test_runs_below_each_other_may_lack_a_class(tmp_path: Path) -> None:
+    grades = np.arange(T) % 10
+    labels = [np.where(grades == lacking, 0, grades) for lacking in (8, 9, 11)]
+    rows = pd.concat([pd.DataFrame({"run": r, "id": SMILES, "y_pred": y}) for r, y in enumerate(labels)])
+    (runs,) = found([rows], tmp_path)
+    assert (len(runs.classes), runs.values.tolist()) == (10, np.array(labels).tolist())
+    two_of_three = rows.assign(y_pred=np.concatenate([WORD[TRUE], np.where(TRUE, "mid", "active"), WORD[TRUE]]))
+    with pytest.raises(UserError, match=r"--classes active,inactive,mid$"):
+        found([two_of_three], tmp_path)
 
 
 def test_a_run_that_is_a_copy_of_another_is_pointed_at(tmp_path: Path) -> None:
