@@ -82,6 +82,7 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
                 (header, cells, lines, native), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
+    header = [re.sub(r"\s*[\r\n]+\s*", " ", name) for name in header]  # of a heading in two lines
     names = _names(header)
     table = pd.DataFrame(cells, columns=names, dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
     repeated = sorted(twice | {name for name, count in Counter(header).items() if count > 1})
@@ -328,7 +329,6 @@ def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 def _names(header: Iterable[str]) -> list[str]:
     """Make the names of columns distinct from each other and from ours: a second ``a`` becomes ``a.1``."""
     ours = [LINE, REPEATED]
-    header = (re.sub(r"\s*[\r\n]+\s*", " ", name.strip()) for name in header)  # of a heading in two lines
     return distinct([*ours, *header], ".", 1)[len(ours) :]
 
 

@@ -137,7 +137,7 @@ def _class(path: str) -> Any:
         ) from error
     found = getattr(module, name, None)
     if isinstance(found, ModuleType):
-        inside = ", ".join(sorted(name for name, value in vars(found).items() if fits(value))) or "there is none"
+        inside = ", ".join(sorted(key for key, value in vars(found).items() if fits(value))) or "there is none"
         raise UserError(f"sklearn:{path}: it is a module: name an estimator in it: {inside}")
     if not fits(found):
         raise did_you_mean(f"estimator of {module_name}:", name, sorted(k for k, v in vars(module).items() if fits(v)))

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -606,10 +607,10 @@ def _check_mixed(name: str, texts: Collection[str]) -> None:
 
 
 def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None:
-    """Raise UserError if columns of predicted labels may write the same classes differently, as 0, 1 and 1, 2.
+    """Raise UserError if runs of predicted labels may write the same classes differently, as 0, 1 and 1, 2.
 
-    Columns may lack some classes, so it is no sign of this if the true classes, or those of another column, include
-    all; nor, of more than two words, if they share some.
+    Runs may lack some classes, so it is no sign of this if the true classes, or those of another run, include all; nor,
+    of more than two, if they share some, and numbers the first.
     """
     most = max(columns, key=len)
     for labels in columns:
@@ -672,7 +673,8 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
             codes, texts = table.columns[name].encoded
             plainly = [*map(plain, texts)]
             for mine, of_run in zip(_labels(part, name), codes[at], strict=True):
-                indices.append(np.array([labels[mine].get(text, 0) for text in plainly], dtype=np.uint16)[of_run])
+                index = [labels[mine].get(text, 0) for text in plainly]  # 0 for what only other runs have
+                indices.append(np.array(index, dtype=np.uint16)[of_run])
         return np.stack(indices)
     numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
     if role.wide:
@@ -737,7 +739,7 @@ def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
             if runs.kind == "labels" or len(np.unique(values)) < FEW:
                 continue
             one = f"{name} in {part.table.name}"
-            if (other := seen.setdefault(values.tobytes(), one)) != one:
+            if (other := seen.setdefault(sha256(values.tobytes()).digest(), one)) != one:
                 return f"{other} and {one} have the same numbers: if one is a copy of the other, leave it out"
     return ""
 

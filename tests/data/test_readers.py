@@ -452,6 +452,8 @@ def test_whole_numbers_beside_a_missing_one_keep_their_digits_in_parquet():
 
 def test_a_heading_in_two_lines_is_one_name():
     assert "IC50 (nM)" in read(b'SMILES,"IC50\n(nM)"\nCCO,5\n', "table.csv")
+    twice = read(b'SMILES,"IC50\n(nM)",IC50 (nM)\nCCO,5,6\n', "table.csv")
+    assert twice.attrs["repeated"] == ["IC50 (nM)"]
 
 
 def test_a_workbook_behind_a_password_is_named_as_such():
