@@ -13,8 +13,7 @@ import typer
 from markupsafe import Markup
 
 from benchmark import __version__
-from benchmark.data.spec import load_spec
-from benchmark.errors import UserError
+from benchmark.data.spec import known_spec
 from benchmark.files import home, save
 from benchmark.measure import deciding
 from benchmark.measure.basics import predicted_class
@@ -205,10 +204,8 @@ def own(dataset: Dataset) -> Own:
 
 def class_names(dataset: Dataset) -> tuple[str, ...]:
     """Return the classes in the user's words; numbers where the dataset's TOML is not here."""
-    try:
-        return load_spec(dataset.name).class_names
-    except UserError:
-        return tuple(map(str, range(64)))
+    spec = known_spec(dataset.name)
+    return tuple(map(str, range(64))) if spec is None else spec.class_names
 
 
 def lacking(dataset: Dataset) -> str:

@@ -1,4 +1,4 @@
-"""Time the published pipelines again, one retraining at a time on one thread, for the board's column of compute.
+"""Time the pipelines of the first page, one retraining at a time on one thread, for the board's column of compute.
 
     taskset --cpu-list 0 python tools/costs.py time costs.jsonl 0/2 &    # every other dataset; can be started again
     taskset --cpu-list 1 python tools/costs.py time costs.jsonl 1/2
@@ -6,8 +6,8 @@
     python tools/costs.py write costs.jsonl
 
 Cells are trained on several machines and beside others, so that what a retraining took there compares badly. Nothing
-else should run on the core. A core that others share is now fast, now slow: ERM is timed again every few seconds, and
-a time counts as a multiple of ERM's beside it, times ERM's median on the dataset.
+else should run on the core. A core that others share is now fast, now slow: short retrainings are timed three times,
+ERM every minute, and a cell takes the median of its times.
 """
 
 import json
@@ -22,6 +22,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suite, if it is not installed
 
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import expand
 from benchmark.run import grids, runner
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
@@ -35,69 +37,81 @@ from leaderboard.write.published import write
 
 GRIDS = Path(__file__).parents[1] / "leaderboard" / "pipelines.toml"
 SHORT = 0.5
-"""Seconds below which a retraining is timed twice, and the shorter time counts: the first may fill caches."""
-BESIDE = 15
-"""Seconds after which ERM is timed again."""
+"""Seconds below which a retraining is timed ``TIMES`` times."""
+TIMES = 3
+BESIDE = 60
+"""Seconds after which ERM is timed again: its time divides those of all pipelines of a dataset."""
 
 
-def cells(part: int, parts: int) -> Iterator[tuple[Planned, Planned]]:
-    """Yield the published cells of every ``parts``-th dataset, one dataset after another, each with that of ERM."""
+def grids_of(part: int, parts: int) -> Iterator[tuple[Planned, list[Planned]]]:
+    """Yield ERM on every ``parts``-th dataset with each published grid of it, the datasets with fewest rows first."""
     blocks, done = grids.read(GRIDS)
     by_dataset: dict[str, list[grids.Grid]] = {}
     for grid in (grid for block in blocks for alike in block.grids() for grid in alike):
-        by_dataset.setdefault(grid.datasets[0], []).append(grid)
-    for group in list(by_dataset.values())[part::parts]:
+        if grid.sampling == "halves" and 99 in grid.canonical_seeds:
+            by_dataset.setdefault(grid.datasets[0], []).append(grid)
+    smallest = sorted(by_dataset.keys() & set(expand("pipelines")), key=lambda name: len(load_problem(name).train))
+    for group in (by_dataset[name] for name in smallest[part::parts]):
         reference = next(cell for cell in plan_grid(group[0], {}) if cell.title == "ERM")
         for grid in group:  # one problem is in memory at a time
-            yield from ((cell, reference) for cell in plan_grid(grid, {}) if cell.key.digest in done)
+            yield (
+                reference,
+                [cell for cell in plan_grid(grid._replace(canonical_seeds=(99,)), {}) if cell.key.digest in done],
+            )
 
 
-def seconds_of(cell: Planned) -> float:
+def seconds_of(cell: Planned, seed: int) -> float:
     """Return the CPU seconds of a retraining."""
-    taken: list[float] = []
-    for seed in cell.key.seeds[:2]:
-        sample, _ = sample_for(cell.problem, cell.key.sampling, seed)
-        runner.warm_up(cell.method, sample)
-        with sharing():
-            start = time.process_time()
-            cell.method.fit(sample)
-            taken.append(time.process_time() - start)
-        if taken[0] > SHORT:
-            break
-    return min(taken)
+    sample, _ = sample_for(cell.problem, cell.key.sampling, seed)
+    runner.warm_up(cell.method, sample)
+    with sharing():
+        start = time.process_time()
+        cell.method.fit(sample)
+        return time.process_time() - start
 
 
 def measure(path: Path, part: int, parts: int) -> None:
-    """Append a line to the file for each cell that it lacks."""
-    known = _read(path) if path.exists() else {}
-    erm: dict[str, tuple[float, float]] = {}  # when ERM was timed, and its seconds
+    """Append a line to the file for each time that it lacks."""
+    taken = _read(path) if path.exists() else {}
 
-    def beside(reference: Planned) -> float:
-        when, seconds = erm.get(reference.dataset, (-np.inf, 0.0))
-        if time.monotonic() > when + BESIDE:
-            seconds = seconds_of(reference)
-            erm[reference.dataset] = time.monotonic(), seconds
-        return seconds
+    def add(cell: Planned) -> None:
+        times = taken.setdefault(cell.key.digest, {"dataset": cell.dataset, "title": cell.title, "times": []})["times"]
+        times.append(seconds_of(cell, cell.key.seeds[len(times) % len(cell.key.seeds)]))
+        line = {"cell": cell.key.digest, "dataset": cell.dataset, "title": cell.title, "seconds": times[-1]}
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
 
-    for cell, reference in cells(part, parts):
-        if cell.key.digest not in known:
-            before, seconds = beside(reference), seconds_of(cell)
-            line = {"cell": cell.key.digest, "dataset": cell.dataset, "title": cell.title, "seconds": seconds}
-            line["erm"] = (before + beside(reference)) / 2  # another after a long fit
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+    beside = "", -np.inf  # the dataset on which ERM was timed last, and when
+    for reference, planned in grids_of(part, parts):
+        for number in range(TIMES):
+            for cell in planned:
+                times = taken[cell.key.digest]["times"] if cell.key.digest in taken else []
+                if len(times) > number or (times and times[0] > SHORT):
+                    continue
+                if beside[0] != cell.dataset or time.monotonic() > beside[1] + BESIDE:
+                    add(reference)
+                    beside = cell.dataset, time.monotonic()
+                add(cell)
 
 
 def compare(first: Path, second: Path) -> None:
-    """Print the ratio of two measurements of each pipeline's time, summed over the cells in both."""
+    """Print the ratio of two measurements of the board's column: multiples of ERM's time, averaged over datasets."""
     one, two = _read(first), _read(second)
-    sums: dict[str, list[float]] = {}
+    ratios: dict[str, list[tuple[float, float]]] = {}
+    erm = {
+        (line["dataset"], number): line["seconds"]
+        for number, lines in enumerate((one, two))
+        for line in lines.values()
+        if line["title"] == "ERM"
+    }
     for cell in one.keys() & two.keys():
-        seconds = sums.setdefault(one[cell]["title"], [0.0, 0.0])
-        seconds[0] += one[cell]["seconds"]
-        seconds[1] += two[cell]["seconds"]
-    for ratio, title in sorted((a / b, title) for title, (a, b) in sums.items()):
-        print(f"{ratio:.3f}  {title}")
+        dataset = one[cell]["dataset"]
+        pair = one[cell]["seconds"] / erm[dataset, 0], two[cell]["seconds"] / erm[dataset, 1]
+        ratios.setdefault(one[cell]["title"], []).append(pair)
+    for ratio, title, n in sorted(
+        (a / b, title, len(p)) for title, p in ratios.items() for a, b in [np.mean(p, axis=0)]
+    ):
+        print(f"{ratio:.3f}  {n:3}  {title}")
 
 
 def write_to(folder: Path, path: Path) -> None:
@@ -112,15 +126,12 @@ def write_to(folder: Path, path: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, dict]:
-    """Return the lines by cell, their seconds at the speed at which the core did most of its dataset."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    beside: dict[str, set[float]] = {}
-    for line in lines:
-        beside.setdefault(line["dataset"], set()).add(line["erm"])
-    return {
-        line["cell"]: line | {"seconds": line["seconds"] / line["erm"] * median(beside[line["dataset"]])}
-        for line in lines
-    }
+    """Return dataset, title, times and their median, ``seconds``, by cell."""
+    cells: dict[str, dict] = {}
+    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        cell = cells.setdefault(line["cell"], {"dataset": line["dataset"], "title": line["title"], "times": []})
+        cell["times"].append(line["seconds"])
+    return {key: cell | {"seconds": median(cell["times"])} for key, cell in cells.items()}
 
 
 if __name__ == "__main__":

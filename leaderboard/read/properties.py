@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmark.data.checks.expected_churn import Properties, published
-from benchmark.data.spec import load_spec
+from benchmark.data.spec import known_spec, load_spec
 from benchmark.errors import UserError
 from benchmark.files import named, program
 from leaderboard.read.jobs import Job, made
@@ -49,9 +49,11 @@ def _here(name: str) -> bool:
     """Return whether the unaltered file of a registered dataset is on this machine."""
     from benchmark.data.downloads import locate, verified
 
+    spec = known_spec(name)
+    if spec is None or spec.source.startswith("hf:"):
+        return False
     try:
-        spec = load_spec(name)
-        if spec.source.startswith("hf:") or (path := locate(spec)) is None:
+        if (path := locate(spec)) is None:
             return False
         verified(path, spec)  # an altered file would be downloaded again
     except UserError:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, known_spec, load_spec
 from benchmark.errors import UserError
 from leaderboard.read.published import PUBLISHED
 from leaderboard.read.results import Dataset
@@ -68,11 +68,8 @@ def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
 
 def _molecules(dataset: Dataset, folder: Path) -> Molecules | None:
     base = dataset.name.partition("@")[0]
-    try:
-        spec = load_spec(base)
-    except UserError:
-        return None
-    if not spec.smiles:
+    spec = known_spec(base)
+    if spec is None or not spec.smiles:
         return None
     there = shipped(folder).get(base)
     return there if there is not None and _matches(there, dataset) else local(spec)
@@ -125,11 +122,8 @@ def shipped(folder: Path) -> Mapping[str, Molecules]:
 def to_ship(names: Sequence[str]) -> Iterator[tuple[str, Molecules]]:
     """Yield the molecules, by name, of those datasets whose licence and ids allow it and that can be had here."""
     for name in sorted({name.partition("@")[0] for name in names}):
-        try:
-            spec = load_spec(name)
-        except UserError:
-            continue
-        if spec.id or withheld(spec.licence):
+        spec = known_spec(name)
+        if spec is None or spec.id or withheld(spec.licence):
             continue
         if (known := local(spec) or shipped(PUBLISHED).get(name)) is not None:
             yield name, known

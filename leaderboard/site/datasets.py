@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
 from pydantic_core import to_json
 
 from benchmark.data.checks import families
@@ -24,8 +23,6 @@ from leaderboard.write.templates import templates
 
 SHOWN = ("board", "card")
 """What is computed already of what the page shows, by the first part of its key."""
-UNDATED = Markup("<time></time>")
-"""What stands for the day of the build in a page that is kept."""
 
 
 def packed(
@@ -34,14 +31,7 @@ def packed(
     """Return the ``files`` of each dataset, in order; other processes start to write them at once."""
 
     def job(dataset: Dataset) -> Job:
-        titles = [entry.title for entry in dataset.entries]
-        own = replace(
-            frame,
-            updated=UNDATED,
-            styles={title: frame.styles[title] for title in titles},
-            methods=titles,
-            datasets={dataset.title: dataset.name},
-        )
+        own = frame.undated([entry.title for entry in dataset.entries], [dataset])
         drawn = [figure for figure in figures if figure.dataset == dataset.name]
         related = families.listed(dataset.name).to_dict("records")
         about = own, drawn, related, health.get(dataset.name, ""), "\n".join(cite.sources([dataset]))
@@ -53,7 +43,7 @@ def packed(
         return Job(named("dataset", code, ".json"), _packed, given)
 
     contents = made(map(job, datasets))
-    return ([(path, text.replace(UNDATED, frame.updated)) for path, text in json.loads(c)] for c in contents)
+    return ([(path, frame.dated(text)) for path, text in json.loads(c)] for c in contents)
 
 
 def _packed(dataset: Dataset, computed: Mapping[object, Any], *about: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import Style
-from leaderboard.read.results import Results
+from leaderboard.read.results import Dataset, Results
 from leaderboard.site import sentences
 from leaderboard.site.names import Names
 from leaderboard.tables.boards import EVALSETS
@@ -29,6 +29,8 @@ SHARES: Mapping[Sampling, tuple[str, str]] = {
     "update": ("all data", "retrainings differ by chance alone"),
 }
 """What two retrainings share under each sampling, and what that stands for."""
+UNDATED = Markup("<time></time>")
+"""What stands for the day of the build in a page that is kept."""
 
 
 def updated() -> Markup:
@@ -110,6 +112,20 @@ class Frame:
             run_link=self.run_link,
             **values,
         )
+
+    def undated(self, titles: Sequence[str], datasets: Sequence[Dataset]) -> "Frame":
+        """Return the frame of a page that is kept in the cache, with the methods and datasets that it names alone."""
+        return replace(
+            self,
+            updated=UNDATED,
+            styles={title: self.styles[title] for title in titles},
+            methods=titles,
+            datasets={dataset.title: dataset.name for dataset in datasets},
+        )
+
+    def dated(self, text: str) -> str:
+        """Return a page of the frame that ``undated`` returns, with the day of the build."""
+        return text.replace(UNDATED, self.updated)
 
     def run_link(self, cell: Cell) -> str:
         """Return the address of a cell's run in the MLflow UI; empty if the store is not a server."""

@@ -20,17 +20,16 @@ from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read import closest
 from leaderboard.read.pipelines import Parts
-from leaderboard.read.results import Dataset, Entry, Results, slug
+from leaderboard.read.results import Dataset, Results
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import cite, compare, datasets, decide, explorer, sentences
+from leaderboard.site import cite, compare, datasets, decide, explorer, methods, sentences
 from leaderboard.site.frame import Frame, framed, tested, url_prefixes
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import SUSPICIONS, Board, BoardRow, boards
 from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
-from leaderboard.tables.columns import Column
 from leaderboard.tables.order import FAMILIES, RULE
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
@@ -77,12 +76,12 @@ class Site:
                 build.of_results(self.results, structures, self.frame.styles), build.of_studies(self.study_reports[0])
             )
         )
+        of_methods = self.methods()
         for table in (*self.tables, *self.study_tables):
             yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
             yield f"tables/{table.key}.json", writers.to_json(table)
             yield f"tables/{table.key}.csv", writers.to_csv(table)
-        for title in self.results.methods():
-            yield f"methods/{slug(title)}.html", self.method(title)
+        yield from of_methods
         yield from self.overall()
         for dataset, data in zip(self.results.datasets, explored, strict=True):
             yield f"flips/{dataset.name}.html", self.explorer(dataset, bool(structures().get(dataset.name)))
@@ -255,29 +254,9 @@ class Site:
             },
         )
 
-    def method(self, title: str) -> str:
-        entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]
-        boards = {(board.dataset, board.evalset): board for board in self.boards}
-        rows = {key: row for key, board in boards.items() for row in board.rows if row.title == title}
-        key = next(iter(entries[0][1].cells.values())).key
-
-        def tested(of_task: Sequence[tuple[Dataset, Entry]], columns: Sequence[Column]) -> int:
-            of_each = (rows[dataset.name, "id"].estimates for dataset, _ in of_task)
-            shown = (estimates[column.key] for estimates in of_each for column in columns if column.versus)
-            return sum(estimate is not None and estimate.low == estimate.low for estimate in shown)
-
-        return self.page(
-            "method.html",
-            f"methods/{slug(title)}.html",
-            title=title,
-            key=key,
-            words=_docstring(discover()[0].get(key.method)),
-            entries=entries,
-            recorded=any(cell.run_id for _, entry in entries for cell in entry.cells.values()),
-            rows=rows,
-            boards=boards,
-            tested=tested,
-        )
+    def methods(self) -> Iterator[File]:
+        words = {name: _docstring(part) for name, part in discover()[0].items()}
+        return methods.packed(self.results, self.frame, words)
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
         """Summarise a dataset: ERM, and if it has rivals the first unmarked method of its board."""

@@ -92,7 +92,7 @@ def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation
     addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
     known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
     first, first_alone = (dict(pages.board("id"))["index.html"] for pages in (known, alone))
-    for text in (first, known.method("ERM")):
+    for text in (first, dict(known.methods())["methods/erm.html"]):
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
         assert '<a href="https://docs.example/churn">Documentation</a>' in text
@@ -193,9 +193,9 @@ def test_the_page_of_a_method_says_what_it_is_without_formulas_and_how_to_open_t
     files_only = [replace(make_cell("d", "calm", seeds=(1, 2)), run_id="")]
     results = replace(collect([*recorded, *files_only]), source="sqlite:///a.db, leaderboard/published/1")
     pages = Site(results, results, "runs", {})
-    text = pages.method("ERM")
+    text, other = (dict(pages.methods())[f"methods/{name}.html"] for name in ("erm", "calm"))
     assert "mlflow ui --backend-store-uri sqlite:///a.db</code>" in text
-    assert "MLflow" not in pages.method("CALM")
+    assert "MLflow" not in other
     assert "one network on one bootstrap" in text
     assert "Source: Prastalo and Jablonka 2026" in text
     assert "$$" not in text

@@ -1,0 +1,77 @@
+"""The page of a method, written by worker processes and kept in the cache."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pydantic_core import to_json
+
+from benchmark.files import named, program
+from benchmark.store.cell import Cell, CellKey
+from leaderboard.read.jobs import Job, made
+from leaderboard.read.results import Dataset, Results, slug
+from leaderboard.site.frame import Frame
+from leaderboard.tables.boards import Board, board
+from leaderboard.write.templates import templates
+
+
+class Run(NamedTuple):
+    """What the page says of a cell."""
+
+    dataset: str
+    title: str
+    split: int
+    retrainings: int
+    commit: str
+    command: str
+    run_id: str
+
+
+def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Return path and content of each method's page; other processes start to write them at once.
+
+    ``words`` are the docstrings of methods by name.
+    """
+    boards = {dataset.name: board(dataset, "id", frame.kind) for dataset in results.datasets}
+    rows = {(name, row.title): row for name, of in boards.items() for row in of.rows}
+
+    def alone(dataset: Dataset, title: str) -> Board:
+        """Return the board with nothing but what the page shows."""
+        whole, row = boards[dataset.name], rows[dataset.name, title]
+        shown = {column.key: row.estimates[column.key] for column in whole.front}
+        return replace(whole, rows=(replace(row, estimates=shown),), notes=())
+
+    def job(title: str) -> Job:
+        entries = [(dataset, entry) for dataset in results.datasets if (entry := dataset.entry(title)) is not None]
+        runs = [_run(dataset, cell) for dataset, entry in entries for cell in entry.cells.values()]
+        key = next(iter(entries[0][1].cells.values())).key
+        own = frame.undated([title], [dataset for dataset, _ in entries])
+        given = title, key, words.get(key.method, ""), [alone(dataset, title) for dataset, _ in entries], runs, own
+        told = to_json(given, inf_nan_mode="constants").decode()
+        return Job(named("method", [program("benchmark", "leaderboard"), templates(), told], ".html"), _page, given)
+
+    contents = made(map(job, results.methods()))
+    return ((_path(t), frame.dated(text.decode())) for t, text in zip(results.methods(), contents, strict=True))
+
+
+def _path(title: str) -> str:
+    return f"methods/{slug(title)}.html"
+
+
+def _run(dataset: Dataset, cell: Cell) -> Run:
+    key, facts = cell.key, cell.facts
+    return Run(
+        dataset.name, dataset.title, key.canonical_seed, len(key.seeds), facts.commit, facts.command, cell.run_id
+    )
+
+
+def _page(title: str, key: CellKey, words: str, boards: Sequence[Board], runs: Sequence[Run], frame: Frame) -> bytes:
+    return frame.page(
+        "method.html", _path(title), title=title, key=key, words=words, boards=boards, runs=runs, tested=_tested
+    ).encode()
+
+
+def _tested(boards: Sequence[Board]) -> int:
+    """Return the number of differences from ERM that have an interval."""
+    shown = (row.estimates[column.key] for of in boards for row in of.rows for column in of.front if column.versus)
+    return sum(estimate is not None and estimate.low == estimate.low for estimate in shown)
