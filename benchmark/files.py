@@ -32,9 +32,23 @@ def install(extra: str = "") -> str:
     return f"pip install {quote(DISTRIBUTION + suffix)}"
 
 
+def folder_of(variable: str) -> Path | None:
+    """Return the folder that an environment variable names, if it is set. Raises UserError for a ``~user`` of none."""
+    text = os.environ.get(variable, "")
+    try:
+        return Path(text).expanduser().absolute() if text else None
+    except RuntimeError as error:
+        raise UserError(f"{variable}={text}: {error} Write the path in full") from error
+
+
 def home() -> Path:
     """Return the folder of the user's store, datasets and methods: ``CHURN_HOME``, or the working folder."""
-    return Path(os.environ.get("CHURN_HOME") or Path.cwd()).expanduser().absolute()
+    return folder_of("CHURN_HOME") or Path.cwd()
+
+
+def files_in(folder: Path, pattern: str) -> list[Path]:
+    """Return the files in a folder that match a pattern, sorted, without those that editors and systems hide there."""
+    return sorted(path for path in folder.glob(pattern) if not path.name.startswith(".") and path.is_file())
 
 
 def leave_clone() -> None:
@@ -77,7 +91,7 @@ def hash_of(files: Sequence[Path]) -> str:
 def program(*packages: str) -> str:
     """Return 16 hex digits of all Python files of some of the suite's packages: names content that they compute."""
     folders = [Path(import_module(package).__path__[0]) for package in packages]
-    return hash_of([file for folder in folders for file in sorted(folder.rglob("*.py"))])
+    return hash_of([file for folder in folders for file in files_in(folder, "**/*.py")])
 
 
 def package_root(path: Path) -> Path:
@@ -121,7 +135,7 @@ def save(path: Path, content: bytes) -> None:
 
 def cache_folder() -> Path:
     """Return ``CHURN_CACHE_DIR`` or the user's cache folder; downloads are in ``raw/``, derived data in ``made/``."""
-    return Path(os.environ.get("CHURN_CACHE_DIR") or pooch.os_cache("churn-benchmark")).expanduser().absolute()
+    return folder_of("CHURN_CACHE_DIR") or Path(pooch.os_cache("churn-benchmark")).absolute()
 
 
 def named(start: str, recipe: object, suffix: str = "") -> str:

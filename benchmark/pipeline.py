@@ -233,6 +233,10 @@ def describe(cls: T, name: str, **about: Any) -> T:
     return cast("T", made)
 
 
+LONGEST = 200
+"""Characters of a title."""
+
+
 def _refuse_names(part: type[Any]) -> None:
     """Raise ValueError for unknown tasks, invisible characters, and hyperparameters unknown or hiding an attribute."""
     who = f"method {part.name!r}"
@@ -241,8 +245,12 @@ def _refuse_names(part: type[Any]) -> None:
     for text in (part.name, part.title):
         try:
             visible(text)
+            if not 0 < len(text.strip()) <= LONGEST:
+                raise ValueError(f"has {len(text.strip())} characters: expected 1 to {LONGEST}")
         except ValueError as error:
             raise ValueError(f"{who}: {text!a} {error}") from None
+    if not isinstance(part.files, Mapping):
+        raise ValueError(f"{who}: files = {part.files!r}: expected a name and a sha256 for each")
     if wrong := sorted({*getattr(part, "needs", ())} - {*get_args(Need)}):
         raise ValueError(f"{who}: needs {wrong[0]!r}: expected some of {', '.join(get_args(Need))}")
     known = [field.name for field in fields(part)]

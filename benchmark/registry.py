@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmark import learners, tuning
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import CHECKOUT, own_methods, package_root
+from benchmark.files import CHECKOUT, files_in, own_methods, package_root
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, called, registered
 from benchmark.settings import assignments
@@ -52,8 +52,9 @@ def _modules() -> list[str]:
 
 def own_files() -> dict[str, Path]:
     """Return the files and packages in the user's folder that may register something, by name."""
-    own = {path.stem: [path] for path in own_methods().glob("*.py")}
-    own |= {path.parent.name: [path, *path.parent.rglob("*.py")] for path in own_methods().glob("*/__init__.py")}
+    own = {path.stem: [path] for path in files_in(own_methods(), "*.py")}
+    packages = files_in(own_methods(), "*/__init__.py")
+    own |= {path.parent.name: [path, *files_in(path.parent, "**/*.py")] for path in packages}
     return {
         name: files[0] for name, files in own.items() if any(b"benchmark.pipeline" in f.read_bytes() for f in files)
     }
@@ -270,7 +271,10 @@ def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) ->
 
 def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Any:
     """Return an instance of a registered class, with hyperparameters given as text. Raises UserError."""
-    hints = get_type_hints(cls, include_extras=True)
+    try:
+        hints = get_type_hints(cls, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise UserError(f"{cls.place}: the type of a {kind} of {cls.name}: {error}: import it in the file") from error
     kinds = {f.name: hints[f.name] for f in fields(cls)}
     values = dict(cls.regression) if task == "regression" else {}
     for key, text in given.items():

@@ -52,6 +52,7 @@ MOST_SEEDS = 10_000
 
 def parse_seeds(text: str) -> list[int]:
     """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError."""
+    text = text.strip()
     return _seeds("seeds", text, f"1-{text}" if text.isdecimal() else text, "a count as in 10")
 
 
@@ -66,8 +67,12 @@ def _seeds(name: str, text: str, meant: str, example: str) -> list[int]:
     seeds: list[int] = []
     try:
         for part in filter(None, meant.split(",") if largest < 2**32 else ()):  # the generators' keys have 32 bits
+            if re.fullmatch(r"\s*\d+\s*(-\s*\d+\s*)?", part) is None:  # Python reads +3 and 1_0, too
+                raise ValueError
             low, dash, high = part.partition("-")
             given = range(int(low), int(high if dash else low) + 1)
+            if not given:
+                raise ValueError
             if len(given) + len(seeds) > MOST_SEEDS:
                 raise UserError(f"{name} {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
             seeds += given

@@ -119,6 +119,9 @@ def test_the_folder_may_be_named_from_home_or_from_here(tmp_path, monkeypatch, n
     monkeypatch.chdir(tmp_path)
     kept()
     assert files(tmp_path) == ["mine/made/one"]
+    monkeypatch.setenv("CHURN_CACHE_DIR", "~nobody-of-this-name/mine")
+    with pytest.raises(UserError, match=r"^CHURN_CACHE_DIR=~nobody-of-this-name/mine: .* Write the path in full"):
+        kept()
 
 
 # Rows and features

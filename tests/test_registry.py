@@ -400,12 +400,16 @@ def test_a_file_in_the_users_folder_is_a_method(write):
 def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write):
     half = own("0.5").replace("mine", "half") + "\nraise ValueError('half of it')\n"
     write({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy", "half.py": half})
+    folder = write({"typed.py": own("0.25", fields="k: 'Nope' = 2").replace("mine", "typed")})
+    (folder / ".#mine.py").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
     discover.cache_clear()
     try:
         with pytest.raises(UserError, match=r"'broken' is not available: cannot import name 'remedy'"):
             find("broken")
         with pytest.raises(UserError, match=r"'half' is not available: ValueError: half of it"):
             find("half")
+        with pytest.raises(UserError, match=r"typed\.py: the type of a hyperparameter of typed: name 'Nope' is not de"):
+            make_method("typed", "classification")
         assert predicted() == 0.25
     finally:
         discover.cache_clear()
@@ -536,6 +540,8 @@ def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(
     [
         ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
         ({"title": "Plain {}"}, {}, "its title names '', which"),
+        ({"title": " "}, {}, "' ' has 0 characters: expected 1 to 200"),
+        ({}, {"files": ["a"]}, r"files = \['a'\]: expected a name and a sha256 for each"),
         ({"title": "Pl\u200bain"}, {}, r"'Pl\\u200bain' has the invisible character U\+200B; remove it"),
         ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
         ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),

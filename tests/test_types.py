@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmark.errors import UserError
 from benchmark.settings import parse_seeds
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import Examples, Predictions
@@ -100,7 +101,14 @@ def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them()
 )
 def test_train_seeds_are_spelled_so_that_the_command_line_reads_them_back(seeds: tuple[int, ...], spelled: str) -> None:
     assert replace(KEY, seeds=seeds).spelled_seeds == spelled
-    assert tuple(parse_seeds(spelled)) == seeds
+    assert tuple(parse_seeds(spelled)) == tuple(parse_seeds(f" {spelled}\n")) == seeds
+
+
+@pytest.mark.parametrize("text", ["+3", "1_0", "1-3,9-7", "0", "1-3-5", "3;4", "-1"])
+def test_seeds_that_are_no_count_range_or_list_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"expected a count as in 10, a range as in 1-10, or a list"):
+        parse_seeds(text)
+    assert parse_seeds(" 3 ") == [1, 2, 3]
 
 
 def test_a_selection_has_the_values_selected_and_computes_anew():

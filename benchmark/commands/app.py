@@ -58,9 +58,11 @@ class App(typer.Typer):
                     raise
                 about += ": give another path"
             if isinstance(error, OSError):
-                if error.filename is None:
-                    raise
                 about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
+                if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd
+                    about = "the working folder is gone: go to another"
+                elif error.filename is None:
+                    raise
             # The message may quote untrusted files.
             message = "".join(c if c.isprintable() or c == "\n" else "�" for c in about)
             print(f"error: {message}", file=sys.stderr)

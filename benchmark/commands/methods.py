@@ -2,6 +2,7 @@
 
 import re
 from importlib.resources import files as resources
+from keyword import iskeyword
 from typing import Annotated
 
 import typer
@@ -48,6 +49,9 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
     """Write methods/NAME.py from the template."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
+    title = name.replace("_", " ").capitalize()
+    if iskeyword(name) or iskeyword(title):
+        raise UserError(f"method name {name!r}: it is a word of Python's: choose another name")
     text = (resources("methods") / "_template.py").read_text(encoding="utf-8")
     path = own_methods() / f"{name}.py"
     from benchmark.registry import hides  # it imports more than other commands need
@@ -55,7 +59,6 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
     if hides(path):
         raise UserError(f"the suite has a method {name!r}: choose another name")
     path.parent.mkdir(parents=True, exist_ok=True)
-    title = name.replace("_", " ").capitalize()
     text = text.replace("NAME", name).replace("TITLE", title).replace("Template", title.title().replace(" ", ""))
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -27,7 +27,6 @@ from benchmark.data.values import (
     GROUPED,
     NUMBER,
     RELATION,
-    folded,
     is_missing,
     is_number,
     marks,
@@ -35,18 +34,9 @@ from benchmark.data.values import (
     relations,
     spelled,
 )
+from benchmark.data.words import MISSING_WORDS, far, folded
 from benchmark.errors import UserError, did_you_mean, number_of
 
-MISSING_WORDS = frozenset(
-    re.split(
-        r"\|",
-        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|n.b.|k.a.|nan|nil|none|null|unk|"
-        "unknown|undetermined|missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|"
-        "not applicable|not determined|not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|"
-        "#name?|#null!",
-    )
-)
-"""Words that stand for a missing value in a user's target, whatever their capitals."""
 POSITIVE = re.compile(
     r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
 )
@@ -61,7 +51,12 @@ NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(com
 """Names of columns that name molecules."""
 CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
 """A class 1 of numbers, in any spelling."""
-UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
+UNIT_COLUMN = re.compile(
+    r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
+    r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",
+    re.IGNORECASE,
+)
+"""Names of columns of units, or of what was measured."""
 UNIT = re.compile(
     r"%|percent|(?:pico|nano|micro|milli)?molar|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
     r"(?:\^?-?\d)?)*"
@@ -87,6 +82,8 @@ FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 OWN = "own"
 """The group of a user's datasets, which are never averaged with others."""
+ALIKE, OPPOSITE = 0.5, 0.99
+"""Rank correlations, of either sign, from which on two columns may, and must, measure the same."""
 FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 """Rows, and rows of the rarer class, from which on a column that orders them by their targets does so by no chance."""
 SAMPLE = 200
@@ -344,7 +341,9 @@ class _Target:
         if not np.isfinite(numbers).all():
             return found | self._of_words(numbers, given)
         cut = given.positive.startswith(">= ")
-        relation = self._relation() if numbers.nunique() > 2 or given.task == "regression" else ""  # classes have none
+        decides = cut and given.positive != ">= median"
+        classes = numbers.nunique() < 3 and given.task != "regression"  # which have no relation
+        relation = "" if classes else self._relation(numbers, decides)
         written = relations(self.table, self.target, relation, self.file)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
         if relation:
@@ -361,12 +360,12 @@ class _Target:
             bounds = given.bounds or "exclude"
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
-            decided = " unless they decide the class" if cut and given.positive != ">= median" else ""
+            decided = " unless they decide the class" if decides else ""
             how = f"left out{decided} (--bounds exact keeps them)" if bounds == "exclude" else "taken as values"
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
-        if cut and given.log10 and given.positive != ">= median":
+        if decides and given.log10:
             power = given.positive.removeprefix(">= ")
             self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
         values = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
@@ -420,26 +419,46 @@ class _Target:
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
 
-    def _relation(self) -> str:
-        """Return the column of relations that belongs to the target; ``""`` if there is none."""
+    def _relation(self, y: pd.Series, cut: bool) -> str:
+        """Return the column of relations that belongs to the target, with the numbers ``y``; ``""`` if there is none.
+
+        One that by its name is of another column of numbers, as IC50_rel is of IC50, belongs to the target, too, if
+        the two measure the same. Raises UserError if one falls as the other rises, as pIC50 does, so that the direction
+        of a bound is not clear, and this decides the class (``cut``).
+        """
         words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in self.columns}
         ours = words.pop(self.target)
         place = self.columns.index(self.target)
 
-        def belongs(name: str) -> bool:
-            """Return whether a column's name does not hold that of another column, as IC50_rel that of IC50."""
-            others = (of for other, of in words.items() if of and other != name)
-            return bool(words[name] & ours) or not any(of <= words[name] for of in others)
+        def owner(name: str) -> tuple[str, float]:
+            """Return the column of which a relation may be, ``""`` if that is the target, and how it goes with that."""
+            if words[name] & ours:
+                return "", 1.0
+            others = [(other, _rank_correlation(self.table[other], y)) for other in words if other != name]
+            others = [(other, r) for other, r in others if r == r]
+            named = [(other, r) for other, r in others if words[other] & words[name]]
+            opposite = [(other, r) for other, r in others if r < -OPPOSITE]
+            return max(named or opposite, key=lambda one: abs(one[1]), default=("", 1.0))
 
         def distance(name: str) -> tuple[int, int]:
             return -len(words[name] & ours), abs(self.columns.index(name) - place)
 
-        candidates = [name for name in words if _is_relation(self.table[name], name) and belongs(name)]
-        texts = {name: _present(self.table[name]) for name in words if RELATIONS.search(name) and not candidates}
-        for name, odd in texts.items():
-            if len(odd) and (odd.nunique() <= 2 or not odd.map(is_number).all()):
-                self.notes.append(f"{name!r} holds no relations, but {_counted(odd)}: all values are taken as exact")
-        return min(candidates, key=distance, default="")
+        owners = {name: owner(name) for name in words if _is_relation(self.table[name], name)}
+        candidates = [name for name, (_, r) in owners.items() if abs(r) > ALIKE]
+        chosen = min(candidates, key=distance, default="")
+        if chosen and cut and owners[chosen][1] < 0:
+            raise UserError(
+                f"{self.where}: {chosen!r} may be of {owners[chosen][0]!r}, which falls as {self.target!r} rises: > "
+                "there is < here, and decides the class: write the relations of the target into a column "
+                f"'{self.target} relation', or call {chosen!r} so if these are they"
+            )
+        for name in (name for name in words if not chosen and (name in owners or RELATIONS.search(name))):
+            texts = _present(self.table[name])
+            if name in owners and texts.str.contains("[<>≤≥]").any():
+                self.notes.append(f"{name!r} is by its name of {owners[name][0]!r}: all values are taken as exact")
+            elif len(texts) and (texts.nunique() <= 2 or not texts.map(is_number).all()):
+                self.notes.append(f"{name!r} holds no relations, but {_counted(texts)}: all values are taken as exact")
+        return chosen
 
     def decimal(self, texts: pd.Series) -> str:
         """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
@@ -640,6 +659,13 @@ class _Target:
         )
 
 
+def _rank_correlation(texts: pd.Series, y: pd.Series) -> float:
+    """Return Spearman's correlation of a column of text with numbers; nan if half of its texts are none."""
+    numbers = pd.to_numeric(texts[y.index].map(lambda text: related(text)[1]), errors="coerce")
+    there = numbers.notna() & y.notna()
+    return float("nan") if there.mean() < 0.5 else float(numbers[there].rank().corr(y[there].rank()))
+
+
 def _counted(texts: pd.Series) -> str:
     """Return the commonest texts with their numbers of rows."""
     counts = Counter(texts).most_common()
@@ -664,15 +690,22 @@ def _synonyms(one: str, other: str) -> bool:
 
 
 def _class_one(values: Sequence[str]) -> str:
-    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else the last."""
-    for value, other in (values, values[::-1]):
-        if any(folded(other) == prefix + folded(value) for prefix in NEGATED):
-            return value
-    affirmative = [value for value in values if POSITIVE.fullmatch(value) or value.endswith("+")]
-    negative = [value for value in values if NEGATIVE.fullmatch(value) or folded(value).startswith(("no ", "not "))]
-    if len(affirmative) != 1 and len(negative) == 1:
-        affirmative = [value for value in values if value != negative[0]]
-    return affirmative[0] if len(affirmative) == 1 else values[-1]
+    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else the last.
+
+    What both say, and remarks in brackets, do not count if they hide it, as in ``high permeability (A)``.
+    """
+    one, other = (folded(value).partition("(")[0].split() for value in values)
+    apart = [" ".join(word for word in a if word not in b) for a, b in ((one, other), (other, one))]
+    for texts in (values, apart):
+        if negated := [i for i in (0, 1) if any(folded(texts[1 - i]) == p + folded(texts[i]) for p in NEGATED)]:
+            return values[negated[0]]
+        affirmative = [i for i in (0, 1) if POSITIVE.fullmatch(texts[i]) or texts[i].endswith("+")]
+        negative = [i for i in (0, 1) if NEGATIVE.fullmatch(texts[i]) or folded(texts[i]).startswith(("no ", "not "))]
+        if len(affirmative) != 1 and len(negative) == 1:
+            affirmative = [1 - negative[0]]
+        if len(affirmative) == 1:
+            return values[affirmative[0]]
+    return values[-1]
 
 
 def _present(texts: pd.Series) -> pd.Series:
@@ -692,7 +725,7 @@ def _is_relation(texts: pd.Series, name: str = "") -> bool:
 
 def _is_unit(texts: pd.Series, name: str) -> bool:
     there = _present(texts)
-    units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(text)))
+    units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text))))
     return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(units.all()))
 
 
@@ -722,25 +755,22 @@ def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> lis
             f"{target!r} may hold dates, such as {values[0]:.10g}, which are predicted as numbers: give another "
             "--target if that is not meant"
         )
-    for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
-        count = int((numbers == value).sum())
-        odd = re.fullmatch(r"99[9.]*|-9[9.]+|-99+\.\d+|-\d+|10{3,}", f"{value:.15g}")
-        far = len(rest) > 1 and min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
-        sure = re.fullmatch(r"-9{3,}", f"{value:.15g}")
-        if far and (sure or count > 1) and (odd or (value == 0 and count > 2)):
-            lines.append(
-                f"{value:g} stands in {number_of(count, 'row')}, far from the others ({rest.min():g} to "
-                f"{rest.max():g}): if it is a missing value, use --ignore-value {value:.10g}"
-            )
-        elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
-            lines.append(
-                f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1"
-            )
-    if regression and not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
+    for one in far(numbers.to_numpy()):
         lines.append(
-            f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, as is "
-            "usual for concentrations"
+            f"{one.value:g} stands in {number_of(one.times, 'row')}, {one}: if it is a missing value, use "
+            f"--ignore-value {one.value:.10g}"
         )
+    below = int((numbers == values[0]).sum())
+    if not lines and len(values) > 2 and below > 2 and values[0] == -1 and values[1] >= 0:
+        lines.append(f"-1 stands in {below} rows, below all others: if it means a missing value, use --ignore-value -1")
+    least = values[values > 0][:1]
+    if regression and not lines and values[0] >= 0 and len(least):
+        decades = float(np.log10(values[-1] / least[0]))
+        log = "--log10 predicts its logarithm, as is usual for concentrations"
+        if values[0] == 0:
+            log += f", but 0, in {number_of(below, 'row')}, has none: if it is a missing value, --ignore-value 0"
+        if decades >= DECADES:
+            lines.append(f"{target!r} spans {decades:.1f} orders of magnitude: {log}")
     return lines
 
 

@@ -17,7 +17,7 @@ import pooch
 from benchmark import __version__
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import cache_folder, offline
+from benchmark.files import cache_folder, folder_of, offline
 
 DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
 DATAVERSE = "https://dataverse.harvard.edu/api/access/datafile/"
@@ -112,8 +112,7 @@ def origin(spec: DatasetSpec) -> Origin:
 
 def folders() -> list[Path]:
     """Return the data folders in the order in which they are searched: the user's, then the cache's."""
-    mine = os.environ.get("CHURN_DATA_DIR")
-    return [*([Path(mine)] if mine else []), cache_folder() / "raw"]
+    return [*filter(None, [folder_of("CHURN_DATA_DIR")]), cache_folder() / "raw"]
 
 
 def image_place(spec: DatasetSpec) -> str:
@@ -275,7 +274,7 @@ def _download(spec: DatasetSpec) -> Path:
 
 def _by_hand(spec: DatasetSpec, where: Origin, reason: str) -> str:
     check = f"  sha256 (uncompressed): {spec.sha256}\n" if spec.sha256 else ""
-    mine = os.environ.get("CHURN_DATA_DIR")
+    mine = folder_of("CHURN_DATA_DIR")
     other = f"{mine}/{where.place}" if mine else f"FOLDER/{where.place} with CHURN_DATA_DIR=FOLDER"
     return (
         f"{spec.name}: no data file {where.place}: {reason}\n"

@@ -43,6 +43,15 @@ UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 """A character of several bytes, of which text in Windows-1252 has next to none."""
 WORKBOOK = b"PK\x03\x04"
 """The first bytes of an Excel workbook."""
+OTHERS = {
+    b"BZh": "compressed by bzip2",
+    b"\xfd7zXZ": "compressed by xz",
+    b"7z\xbc\xaf": "an archive of 7-Zip",
+    b"ARROW1": "a Feather file",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+}
+"""The first bytes of files that are not read, and what they are."""
 UNREADABLE = "(a structure that RDKit cannot read)"
 
 
@@ -66,6 +75,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
         if sheet and not content.startswith(WORKBOOK):
             raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
+        if kind := next((kind for magic, kind in OTHERS.items() if content.startswith(magic)), ""):
+            raise ValueError(f"it is {kind}: save the table as CSV, Excel workbook (.xlsx) or Parquet")
         if content.startswith(b"PAR1"):
             header, cells, lines, native = _parquet(content)
         elif content.startswith(WORKBOOK):
@@ -74,8 +85,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
-            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml))", text, re.IGNORECASE):
-                raise ValueError(f"it begins with {odd[1]}, as JSON or a web page does: save the table as CSV")
+            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml|table|datawarrior)[^>]*)", text, re.IGNORECASE):
+                raise ValueError(f"it begins with {odd[1]!r}, as JSON or a web page does: save the table as CSV")
             if _is_sdf(text):
                 (header, cells, lines, native), twice = _sdf(text)
             else:
@@ -184,7 +195,9 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     except (ValueError, zipfile.BadZipFile):
         raise
     except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
-        raise ValueError(f"it is a damaged Excel workbook, or another archive: {error}") from error
+        raise ValueError(
+            f"it is a damaged Excel workbook, or another archive: {error}: save the table as .xlsx or CSV"
+        ) from error
     if sheet and sheet not in tables:
         raise did_you_mean(f"sheet of {name}", sheet, book.sheetnames)
     if not held:
@@ -289,7 +302,10 @@ def _delimited(text: str) -> tuple[Cells, str]:
             usual = Counter(map(len, rows)).most_common(1)[0][0]
             why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
             why += "; if another mark separates the fields, name it in a first line such as sep=;"
-            if usual > len(header):
+            named_rows = usual == len(header) + 1 > 2 and any(re.fullmatch(r"[-\d.]+", text) for text in rows[0])
+            if named_rows and {usual} == {*map(len, rows)}:
+                why = "write a name for the first column, such as id, which R's write.table leaves out"
+            elif usual > len(header):
                 start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
                 why = f"the header seems to be on line {start}: remove what stands above it"
             raise ValueError(f"line {line}: {len(fields)} fields, but the header has {len(header)}; {why}")

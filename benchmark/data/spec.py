@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import own_datasets, shipped_datasets
+from benchmark.files import files_in, own_datasets, shipped_datasets
 from benchmark.settings import assignments, visible
 from benchmark.types import MLP, DatasetFacts, Recipe, Task
 
@@ -209,7 +209,8 @@ def dataset_names() -> list[str]:
 
 def _beside() -> list[tuple[Path, str]]:
     """Return the folder and the name of each dataset that has a TOML of its own."""
-    return [(folder, path.stem) for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")]
+    folders = shipped_datasets(), own_datasets()
+    return [(folder, path.stem) for folder in folders for path in files_in(folder, "*.toml")]
 
 
 def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
@@ -246,7 +247,7 @@ def _of_suite(folder: Path) -> Mapping[str, tuple[Path, dict[str, Any]]]:
     called by ``prefix`` and its key. The notes of both are joined, and so are the scheme of a source and the file.
     """
     datasets: dict[str, tuple[Path, dict[str, Any]]] = {}
-    for path in sorted(folder.glob("*/*.toml")):
+    for path in files_in(folder, "*/*.toml"):
         shared = _toml(path)
         endpoints, prefix = shared.pop("endpoint", None), shared.pop("prefix", "")
         if endpoints is None:
@@ -402,7 +403,7 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:  # brackets or dots can nest too deeply
         raise UserError(f"{path}: not a TOML file: {error}") from error
 
@@ -428,11 +429,13 @@ def expand(names: str) -> list[str]:
     path, after = _parts(names)
     if path.endswith(".toml") and "," not in after and os.path.isfile(path):  # its folder may contain a comma
         return [load_spec(names).spelled]
-    specs = [as_written(name) for name in dataset_names()]
+    every = dataset_names()
+    specs: list[DatasetSpec] = []  # read only for a group or suite: a file that is not asked for may be invalid
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
         base, settings = _parts(item)
-        members = [spec.name for spec in specs if base == spec.group or base in spec.suites]
+        specs = specs or ([] if base in every else [as_written(name) for name in every])
+        members = [spec.name for spec in specs if base not in every and base in (spec.group, *spec.suites)]
         for name in members or [base]:
             chosen[load_spec(name + settings).spelled] = None
     if not chosen:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchmark.data.readers import MISSING
 from benchmark.data.spec import time_column
+from benchmark.data.words import MISSING_WORDS, folded
 from benchmark.errors import UserError
 
 
@@ -131,7 +132,8 @@ def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int] = ()
     wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
         raise UserError(
-            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in {_row(lines, wrong[0])}"
+            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in {_row(lines, wrong[0])}: write the "
+            "fold of the row, or leave the row out of the table"
         )
     test = (numbers == (numbers.max() if fold is None else fold)).to_numpy()
     return Split(np.flatnonzero(~test).astype(np.int64), {"id": np.flatnonzero(test).astype(np.int64)})
@@ -196,7 +198,7 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
     (array([2015. , 2016.5,    nan]), 1.0)
     """
     written = pd.Series([*texts], dtype=object).astype(str).str.strip()
-    there = ~written.isin(MISSING).to_numpy()
+    there = ~(written.isin(MISSING) | written.map(folded).isin(MISSING_WORDS)).to_numpy(bool)
     known = written[there]
     numbered = known.str.extract(r"^(\D*)(\d+)$")
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
@@ -261,7 +263,8 @@ def _read(texts: pd.Series, *formats: str) -> pd.Series:
 
 
 def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
-    slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
+    of_day = r"(\d),?[T ]+\d{1,2}(?::\d{2}|\.\d{2}\.\d{2}).*$"  # which says little
+    slashed = known.str.replace(of_day, r"\1", regex=True)
     slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
     slashed = slashed.str.lower().str.replace(r"[^\W\d_]+", lambda word: MONTHS.get(word[0], word[0]), regex=True)
     slashed = slashed.str.replace(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]*/", "", regex=True)
@@ -340,7 +343,12 @@ def make_split(
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:
-            hint = "; if the rows of 'ood' are its only test set, write test there" * (kind == "given" and part == "id")
+            hint = ""
+            if kind == "given" and part == "id":
+                there = len(split.tests.get("ood", ()))
+                hint = (
+                    "; if the rows of 'ood' are its only test set, write test there" if there else ": write test there"
+                )
             if kind == "scaffold" and 0 < share < 1:
                 hint = ": most molecules share one scaffold: choose another, such as random:0.8"
             raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")

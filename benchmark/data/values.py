@@ -10,6 +10,7 @@ import pandas as pd
 from benchmark.data.features import own_columns
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import DatasetSpec
+from benchmark.data.words import folded
 from benchmark.errors import UserError
 
 NUMBER = r"[-+\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -25,15 +26,6 @@ RELATION = re.compile(
     re.IGNORECASE,
 )
 """A relation, in words or as in ``>= 10``, or alone in ChEMBL's spelling, ``'>='``."""
-
-
-def folded(text: str) -> str:
-    """Return a label without what people do not mean by it: capitals, and blanks around it and repeated in it.
-
-    >>> folded(" Weakly  ACTIVE ")
-    'weakly active'
-    """
-    return " ".join(text.split()).casefold()
 
 
 def spelled(text: str, decimal: str = "", suffix: str = "") -> str:

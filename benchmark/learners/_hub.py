@@ -1,6 +1,5 @@
 """Pretrained weights: locate and identify their files, and initialise part of a network with them."""
 
-import os
 import pickle
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.errors import UserError
-from benchmark.files import hash_of, install, offline
+from benchmark.files import folder_of, hash_of, install, offline
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -32,8 +31,8 @@ class Pretrained:
 
     def folder(self) -> Path:
         """Return the folder of the files. Raises UserError with the reason and how to get them if they are missing."""
-        mine = os.environ.get("CHURN_MODEL_DIR")
-        if mine and (folder := Path(mine).expanduser() / self.name).is_dir():
+        mine = folder_of("CHURN_MODEL_DIR")
+        if mine and (folder := mine / self.name).is_dir():
             if lacks := self._lacks(folder):
                 raise UserError(f"{folder}: {lacks} is missing\n{self._remedy()}")
             return folder
@@ -84,8 +83,8 @@ class Pretrained:
         return ", ".join(missing)
 
     def _remedy(self) -> str:
-        mine = os.environ.get("CHURN_MODEL_DIR")
-        place = Path(mine).expanduser() / self.name if mine else f"FOLDER/{self.name} with CHURN_MODEL_DIR=FOLDER"
+        mine = folder_of("CHURN_MODEL_DIR")
+        place = mine / self.name if mine else f"FOLDER/{self.name} with CHURN_MODEL_DIR=FOLDER"
         files = ", ".join([CONFIG, *self.files, " or ".join(WEIGHTS)])
         return f"  get {files}\n  from:      https://huggingface.co/{self.name}\n  put it at: {place}"
 

@@ -83,8 +83,8 @@ class Grids(NamedTuple):
 def read(path: Path, only: str = "") -> Grids:
     """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for an invalid file."""
     try:
-        content = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        content = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except (OSError, ValueError, RecursionError) as error:
         reason: object = error
         if isinstance(error, ValidationError):
             first = error.errors()[0]
@@ -108,5 +108,5 @@ def _published(folder: Path) -> frozenset[str]:
     try:
         heads = json.loads(path.read_bytes())["cells"] if path.is_file() else []
         return frozenset(decode_key(head["key"]).digest for head in heads)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as published results: {error}: restore the file") from error

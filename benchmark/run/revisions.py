@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmark import registry, tuning
 from benchmark.data.features import REVISIONS as FEATURES
-from benchmark.files import DISTRIBUTION, PACKAGE, hash_of, package_root
+from benchmark.files import DISTRIBUTION, PACKAGE, files_in, hash_of, package_root
 from benchmark.pipeline import Part, Pipeline, Remedied
 from benchmark.train import REVISION as TRAINER
 from benchmark.train.learner import NetworkLearner
@@ -80,8 +80,8 @@ def _own_files(cls: type, unnumbered: bool) -> list[Path]:
             continue
         above = package_root(file)
         whole = above != file.parent and not module.startswith(("file:", "methods."))
-        package = (above / file.relative_to(above).parts[0]).rglob("*.py")
-        files |= dict.fromkeys(sorted(package) if whole else [file, *_beside(file)])
+        package = above / file.relative_to(above).parts[0]
+        files |= dict.fromkeys(files_in(package, "**/*.py") if whole else [file, *_beside(file)])
     return list(files)
 
 
@@ -93,7 +93,7 @@ def _beside(file: Path) -> list[Path]:
         names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
         names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
         for name in sorted({name.partition(".")[0] for name in names} - {""}):
-            modules = [file.parent / f"{name}.py", *sorted((file.parent / name).rglob("*.py"))]
+            modules = [file.parent / f"{name}.py", *files_in(file.parent / name, "**/*.py")]
             new = [path for path in modules if path.is_file() and path not in found]
             found |= dict.fromkeys(new)
             todo += new

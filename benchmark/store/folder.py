@@ -49,6 +49,8 @@ def load(folder: Path, digest: str = "", run_id: str = "") -> Cell:
     if SUMS in files:
         _verify(files)
     head = from_json(files[HEAD])
+    if not isinstance(head, dict):
+        raise ValueError(f"{HEAD}: expected the fields of a cell, found {str(head)[:80]!r}")
     if SUMS not in files:
         if "reports" not in head:  # as in the outbox of version 0.1.0, which wrote no checksums
             raise ValueError(f"{SUMS}: no such file")

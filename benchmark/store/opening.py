@@ -52,8 +52,19 @@ class RefusedError(TrackingError):
 
 
 def uri() -> str:
-    """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+    """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder.
+
+    Raises UserError for a folder whose path means another in an address.
+    """
+    if given := os.environ.get("MLFLOW_TRACKING_URI"):
+        return given
+    path = home() / "mlflow.db"
+    if odd := re.search("[%?]", str(path)):
+        raise UserError(
+            f"{path}: in the address of a store, {odd[0]!r} means something else: choose another folder with "
+            "CHURN_HOME, or a store with MLFLOW_TRACKING_URI"
+        )
+    return f"sqlite:///{path}"
 
 
 def file_of(address: str) -> Path | None:
@@ -95,6 +106,12 @@ def prepare(address: str) -> None:
     url = _database(address)
     if url is None:
         return
+    in_memory = not url.database or url.database.startswith((":memory:", "file::memory:")) or "mode=memory" in address
+    if url.get_backend_name() == SQLITE and in_memory:
+        raise TrackingError(
+            f"{STORE} {address} is in memory, and lost at the end: give a file, as in sqlite:///mlflow.db, or unset "
+            "MLFLOW_TRACKING_URI"
+        )
     if path := nothing_at(address):
         _create(Path(path), url)
     patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}

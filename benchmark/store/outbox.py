@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from benchmark.errors import UserError
-from benchmark.files import home
+from benchmark.files import folder_of, home
 from benchmark.store import folder
 from benchmark.store.cell import Cell
 from benchmark.store.staging import staging, sweep
@@ -19,7 +19,7 @@ from benchmark.store.staging import staging, sweep
 
 def outbox() -> Path:
     """Return ``CHURN_OUTBOX``, or by default a folder in the suite's home."""
-    return Path(os.environ.get("CHURN_OUTBOX") or home() / "outbox")
+    return folder_of("CHURN_OUTBOX") or home() / "outbox"
 
 
 def prepare() -> None:

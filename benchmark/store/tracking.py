@@ -251,6 +251,8 @@ class Store:
         if launcher := os.environ.get("MLFLOW_RUN_ID"):
             datasets = {key.digest: key.dataset for key in cells}
             with translated_errors(self.uri):
+                if not self._has(launcher):
+                    return  # it is a run of another store, such as a notebook's
                 recorded = self._runs("cell", "", {*datasets.values()}) if datasets else []
                 runs = [run for run in recorded if run.data.tags.get("churn.cell") in datasets]
                 links = [
@@ -262,6 +264,14 @@ class Store:
                     links.append(f"- and {len(runs) - MOST_LINKS} more")
                 self.client.set_tag(launcher, note.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
                 self.client.update_run(launcher, name=textwrap.shorten(name, LONGEST_NAME, placeholder=" …"))
+
+    def _has(self, run_id: str) -> bool:
+        try:
+            return bool(self.client.get_run(run_id))
+        except MlflowException as error:
+            if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+                return False
+            raise
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""

@@ -246,8 +246,17 @@ def texts_of(path: Path) -> pa.Table:
             texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()), **options)
         read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
     except pa.ArrowInvalid as error:
+        wider = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+        if wider and int(wider[2]) == int(wider[1]) + 1 == below.count(mark.encode()) + 1 > 2:
+            raise ValueError(
+                "its rows have one field more than its first line, as R's write.table does: write a name for the first "
+                "column, such as example_id"
+            ) from error
         if "UTF8" in str(error):
             raise ValueError("its text is not UTF-8: save it as CSV UTF-8, as spreadsheets can") from error
         raise
+    if len(read) and all(column[-1].as_py() is None for column in read.columns):  # rows of a spreadsheet
+        there = np.any([column.is_valid().to_numpy() for column in read.columns], axis=0)
+        read = read.slice(0, int(np.flatnonzero(there).max(initial=-1)) + 1)
     names = read.column_names
     return read.select([i for i, name in enumerate(names) if name or read.column(i).null_count < len(read)])

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
 
-from benchmark.errors import UserError
+from benchmark.data.words import far
+from benchmark.errors import UserError, number_of
 from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 from leaderboard.scoring.runs import Runs, together
 
@@ -107,8 +108,8 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
 
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
-    different names, for values without a tolerance and without truth, or with one in another unit or with an error so
-    large that none could flip, and for anything ``together`` refuses.
+    different names, for values without a tolerance and without truth, or with one in another unit, with an error so
+    large that none could flip or with what may be missing, and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -133,6 +134,12 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
                 "(--truth, --truth-column), whose error is the default"
             )
         tolerance = float(np.abs(before - y).mean())
+        if doubt := next(far(y), None):
+            raise UserError(
+                f"{both.source}: {doubt.value:g} stands in {number_of(doubt.times, 'true value')}, {doubt}, and moves "
+                "the tolerance, the mean absolute error of the old model: if it means a missing value, leave such "
+                "examples out; else give --tolerance, the change that counts as a flip"
+            )
         _check_scale(both.source, tolerance, values, y)
     flips = np.abs(after - before) > tolerance
     kinds = {"flips": flips}

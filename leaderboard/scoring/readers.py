@@ -10,6 +10,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from scipy.special import expit, softmax
 
+from benchmark.data.words import MISSING_WORDS, far, folded
 from benchmark.errors import UserError
 from leaderboard.scoring import files
 from leaderboard.scoring.files import Column, Table, number
@@ -94,10 +95,14 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     first = result[0]
     numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
     related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
+    doubts = [_far(result), _unmatched(result, options), _bounds(parts, outside)]
     return [
         replace(
             runs,
-            columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, mixed, related, kept])]) + ".",
+            columns="; ".join(
+                [*_said(part, bool(options.logits)), *filter(None, [named, mixed, *doubts, related, kept])]
+            )
+            + ".",
         )
         for part, runs in zip(parts, result, strict=True)
     ]
@@ -293,10 +298,8 @@ def _missing(texts: Sequence[str], options: Options) -> list[int]:
     """Return the places of the texts that stand for a missing value, unless --classes names them."""
     if not any(np.isnan(number(text)) for text in texts):
         return []
-    from benchmark.data.describe import MISSING_WORDS  # takes a second to import, and classes are often numbers
-
     words = (MISSING_WORDS | FAILED) - ({"-", "--"} if "+" in texts else set())
-    plainly = [" ".join(text.split()).casefold().replace(". ", ".") for text in texts]
+    plainly = [folded(text).replace(". ", ".") for text in texts]
     return [i for i, text in enumerate(plainly) if text in words and texts[i] not in options.classes]
 
 
@@ -517,6 +520,11 @@ def _coded(
     if kind == "labels":
         labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))
+        if len(true) > 1 and not given and labels == true | {"-1"} and all(map(str.isdigit, true)):
+            raise UserError(
+                f"{name}: some predictions are -1, and no true value is: if -1 means no prediction, leave such rows "
+                f"out and add --common-rows; if it is a class, --classes=-1,{','.join(sorted(true, key=natural))}"
+            )
         if not given:
             _check_spelling(name, labels | true)
             for texts in (true, *columns):
@@ -587,12 +595,13 @@ def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) ->
 def _check_spelling(
     name: str, texts: set[str], option: str = " or, if they are two classes, name all with --classes"
 ) -> None:
-    """Raise UserError for two classes that differ in their capitals only."""
-    folded: dict[str, str] = {}
+    """Raise UserError for two classes that differ in their capitals or blanks only."""
+    known: dict[str, str] = {}
     for text in sorted(texts):
-        if (other := folded.setdefault(text.casefold(), text)) != text:
+        if (other := known.setdefault(folded(text), text)) != text:
             raise UserError(
-                f"{name}: the classes {other!r} and {text!r} differ in capitals only: write them alike{option}"
+                f"{name}: the classes {other!r} and {text!r} differ in capitals or blanks only: write them "
+                f"alike{option}"
             )
 
 
@@ -729,6 +738,45 @@ def _named(part: Part, runs: Runs) -> Sequence[str]:
     """Return what to call the runs of a table."""
     several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
     return several if len(several) > 1 else part.role.predicted[-1:]
+
+
+def _far(result: Sequence[Runs]) -> str:
+    """Return what to say if a true value, or a prediction, is written as what is missing is, such as −999."""
+    values = [(f"predictions in {runs.source}", runs.values) for runs in result if runs.kind == "values"]
+    truth = [("true values", runs.y) for runs in result if runs.kind == "values" and runs.y is not None]
+    for name, numbers in (*truth, *values):
+        for one in far(numbers):
+            return (
+                f"{one.value:g} stands in {one.times} of the {name}, {one}: if it means a missing value, leave such "
+                "examples out of all tables"
+            )
+    return ""
+
+
+def _unmatched(result: Sequence[Runs], options: Options) -> str:
+    """Return what to say if a class is predicted and never true, as a word for a failure is, or never predicted."""
+    first = result[0]
+    if first.y is None or first.kind != "labels" or options.classes or len(first.classes) < 3:
+        return ""
+    counts = np.bincount(np.concatenate([runs.values.ravel() for runs in result]), minlength=len(first.classes))
+    true = np.bincount(first.y, minlength=len(first.classes))
+    for some, others, what in ((counts, true, "predicted, and in no true value"), (true, counts, "never predicted")):
+        if rare := np.flatnonzero((some > 0) & (others == 0) & (some < 0.5 * some.sum())).tolist():
+            shown = ", ".join(f"{first.classes[i]!r} ({some[i]})" for i in rare[:5])
+            return f"{shown}: {what}; where it stands for a missing value, leave such examples out of all tables"
+    return ""
+
+
+def _bounds(parts: Sequence[Part], outside: Table | None) -> str:
+    """Return what to say of a column of relations beside the true values, such as > and =, which is not read."""
+    for table in filter(None, [outside, *(part.table for part in parts if part.role.truth)]):
+        for name, column in table.columns.items():
+            codes, texts = column.encoded
+            signs = np.array([bool(re.fullmatch("'?([<>]=?|[≤≥])'?", text)) for text in texts], dtype=bool)
+            if signs.any() and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
+                count = int(np.append(signs, False)[codes].sum())
+                return f"{name!r} in {table.name} says that {count} true values are bounds, which are taken as values"
+    return ""
 
 
 def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:

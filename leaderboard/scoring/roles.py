@@ -18,6 +18,7 @@ from leaderboard.scoring.runs import LARGEST
 
 EXAMPLE = (
     *("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid"),
+    *("molecule_chembl_id", "molecule_name", "compound_name"),
     *("drug_id", "smiles", "smi", "drug"),  # TDC calls ids and SMILES Drug_ID and Drug
 )
 INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
@@ -180,8 +181,8 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
 
     None where the order of the rows identifies examples. Raises UserError if there is none.
     """
-    lower = [{name.lower(): name for name in table.columns} for table in tables]
-    also = {name.lower() for name in outside.columns} if outside else set(EXAMPLE)
+    lower = [{_joined(name): name for name in table.columns} for table in tables]
+    also = {_joined(name) for name in outside.columns} if outside else set(EXAMPLE)
     shared = [name for name in EXAMPLE if all(name in names for names in lower)]
     shared.sort(key=lambda name: name not in also)
     chosen: list[str | None] = []
@@ -196,6 +197,11 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
             )
         chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), None))
     return chosen
+
+
+def _joined(name: str) -> str:
+    """Return the name of a column of ids as ``EXAMPLE`` spells it: ``compound_id`` of ``Compound ID``."""
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _distinct(column: Column) -> bool:
@@ -230,7 +236,7 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
         i = int(np.setdiff1d(np.arange(table.n), first)[0])
         where, hint = (f" of run {runs[r[i]]!r}", "write other models, tasks or test sets into files of their own")
         if not run:
-            where, hint = "", "several runs need a column run"
+            where, hint = "", "several runs need a column run; other names of the examples, a column example_id"
         raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice; {hint}")
     at = np.full((len(runs), len(ids)), -1)
     at.flat[place] = first
@@ -277,7 +283,11 @@ class Reading:
             roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
-        none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
+        none = {
+            grid.example,
+            grid.run,
+            *(n for n in table.columns if n.lower() in (*OTHER, *INDEX) or _joined(n) in EXAMPLE),
+        }
         self.roles = {name: role for name, role in roles.items() if name not in none}
         if options.task:
             wanted = stem(options.task)
@@ -550,7 +560,12 @@ class Reading:
                         "the classes are not those of the probabilities",
                         f"--runs {name} or --probabilities {','.join(chosen.predicted)}",
                     )
-            if len(columns) == 1 and columns[0].min() >= 0.5 and columns[0].size >= 10 and first[-1:] != "1":
+            if (
+                len(columns) == 1
+                and 0.5 <= columns[0].min() <= columns[0].max() <= 1 + CLOSE
+                and columns[0].size >= 10
+                and first[-1:] != "1"
+            ):
                 raise self.ask(
                     [first],
                     "always at least 0.5, so it may be the probability of the predicted class",

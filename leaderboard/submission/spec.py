@@ -1,5 +1,6 @@
 """The card of a submission: ``submission.yml``."""
 
+import re
 import unicodedata
 from typing import Annotated, Any
 
@@ -9,22 +10,29 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from benchmark.errors import UserError
 from benchmark.settings import visible
 
-LETTERS = ("LATIN CAPITAL LETTER", "LATIN SMALL LETTER", "GREEK SMALL LETTER")
-"""Beginnings of the names of letters that a method may be called with; omicron is left out."""
+LETTERS = re.compile(
+    "LATIN (CAPITAL|SMALL) LETTER ([A-Z]|AE|SHARP S|ETH|THORN)( WITH .+)?|GREEK SMALL LETTER (?!.*OMICRON).+"
+)
+"""Names of the letters that a method may be called with: none that looks like another of them."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 
 
 def latin(name: str) -> str:
     """Return a name as it is. Raises ValueError for a letter of another script, many of which look like Latin ones."""
-    names = {c: unicodedata.name(c, "a letter without a name") for c in name if c.isalpha()}
-    if odd := next((c for c, told in names.items() if not told.startswith(LETTERS) or told.endswith("OMICRON")), ""):
+    letters = [c for c in unicodedata.normalize("NFC", name) if unicodedata.category(c)[0] in "LM"]
+    names = {c: unicodedata.name(c, "a letter without a name") for c in letters}
+    if odd := next((c for c, told in names.items() if not LETTERS.fullmatch(told)), ""):
         raise ValueError(f"expected Latin letters, or small Greek ones such as λ, found {odd!r}, {names[odd]}")
     return name
 
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(visible)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
+Text = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
+    AfterValidator(lambda text: "\n".join(map(visible, text.replace("\t", " ").split("\n")))),
+]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
 Version = Annotated[str, StringConstraints(pattern=NAME)]
 

@@ -125,6 +125,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["study", "similarity", "--canonical-seed=-1"], "canonical_seed=-1: Input should be greater than or"),
         (["new-method", "Twin 2"], "expected lower-case letters"),
         (["new-method", "twin"], "twin.py exists"),
+        (["new-method", "true"], "it is a word of Python's: choose another name"),
     ],
 )
 def test_a_mistake_gets_one_message_with_the_remedy(words, message, capsys):

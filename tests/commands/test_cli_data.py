@@ -279,6 +279,15 @@ def test_links_in_a_circle_and_names_that_are_no_text_get_one_message(folder, ca
     assert {file.name for file in folder.iterdir()} == {"messy.csv", loop.name, odd.name}
 
 
+def test_a_working_folder_that_is_gone_gets_one_message(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.delenv("CHURN_HOME", raising=False)
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert call("list", "lite") == 2
+    assert capsys.readouterr().err == "error: the working folder is gone: go to another\n"
+
+
 def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_HOME", str(folder))
     file = folder / "messy.csv"

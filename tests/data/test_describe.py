@@ -9,10 +9,11 @@ from rdkit.Chem import MolFromSmiles, MolToMolBlock
 
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
-from benchmark.data.describe import MISSING_WORDS, columns_of, describe_file, offers
+from benchmark.data.describe import columns_of, describe_file, offers
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
+from benchmark.data.words import MISSING_WORDS
 from benchmark.errors import UserError
 
 from .conftest import SMILES, csv, dataset, labelled, materials, workbook
@@ -41,6 +42,8 @@ def described(folder, texts, columns=None, **given):
         ("blue", "red", "red"),
         ("negative", "mutagenic", "mutagenic"),
         ("no effect", "blocks", "blocks"),
+        ("Inactive (IC50>10uM)", "Active (IC50<=10uM)", "Active (IC50<=10uM)"),
+        ("low permeability", "high permeability", "high permeability"),
         ("2", "1", "1"),
         ("-1.0", "1.0", "1"),
     ],
@@ -382,6 +385,16 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
     assert len(described(tmp_path, texts, task="classification")[0]["classes"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [("Endpoint", ["hERG", "logD"]), ("Parameter", ["IC50", "Emax"]), ("Measure", ["IC50 (nM)", "IC50 (uM)"])],
+)
+def test_endpoints_that_differ_between_rows_are_said(tmp_path, name, kinds):
+    fields, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: kinds})
+    assert f"'{name}' differs" in notes
+    assert offers(tmp_path / "assay.csv", fields) == []
+
+
 @pytest.mark.parametrize("name", ["unit", "Standard Units", "IC50 unit", "Standard Type"])
 def test_units_that_differ_between_rows_are_said(tmp_path, name):
     for unit, other in (("nM", "uM"), ("nanomolar", "micromolar")):
@@ -404,6 +417,9 @@ def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
     spec = dataset(csv(tmp_path, texts), log10=True)
     assert "orders" not in spec.notes
     assert labelled(spec)[SMILES[1]] == pytest.approx(np.log10(120), rel=1e-6)
+    zeros = described(tmp_path, ["0", *texts])[1]
+    assert "spans 4.2 orders" in zeros
+    assert "but 0, in 8 rows, has none: if it is a missing value, --ignore-value 0" in zeros
     with pytest.raises(UserError, match=r"--log10 needs a column of numbers"):
         described(tmp_path, ["active", "inactive"], log10=True)
 
@@ -556,8 +572,40 @@ def test_each_target_takes_the_relations_beside_it(tmp_path):
     csv(tmp_path, ["0", "1"], **columns)
     for target, relation in (("IC50", "IC50_rel"), ("Ki", "Ki_rel")):
         assert describe_file(tmp_path / "assay.csv", target=target)["relation"] == relation
-    csv(tmp_path, ["0", "1", "2.5"], **{name: columns[name] for name in ("IC50_rel", "IC50")}, active=["1", "0"])
+    csv(
+        tmp_path,
+        ["0", "1", "2.5", "1.7", "0.3"],
+        **{name: columns[name] for name in ("IC50_rel", "IC50")},
+        active=["1", "0"],
+    )
     assert "relation" not in describe_file(tmp_path / "assay.csv", target="y"), "the relations are those of IC50"
+
+
+POTENCY = ["10000", "3200", "800", "45", "210", "97"]
+
+
+@pytest.mark.parametrize(
+    ("relation", "value"),
+    [("Standard Relation", "Standard Value"), ("Qualifier", "IC50 (uM)"), ("IC50_relation", "IC50_nM")],
+)
+def test_a_bound_of_a_number_that_falls_as_the_target_rises_decides_no_class(tmp_path, relation, value):
+    texts = [f"{9 - np.log10(float(text)):.3f}" for text in POTENCY]
+    columns = {relation: [">", *["="] * 5], value: POTENCY}
+    with pytest.raises(UserError, match=rf"'{relation}' may be of '{re.escape(value)}', which falls as 'y' rises"):
+        described(tmp_path, texts, columns, positive=">= 5")
+    fields, notes = described(tmp_path, texts, columns)
+    assert fields["relation"] == relation
+    assert "6 of 36 values are bounds (< or >), left out" in notes
+    assert described(tmp_path, POTENCY, columns, positive=">= 100")[0]["relation"] == relation, "both rise"
+    assert described(tmp_path, texts, {"y relation": ["<", *["="] * 5], value: POTENCY}, positive=">= 5")
+
+
+@pytest.mark.parametrize("relation", ["hERG Qualifier", "hERG_relation"])
+def test_the_bounds_of_another_assay_are_not_those_of_the_target(tmp_path, relation):
+    values = list(np.random.default_rng(1).integers(1, 9999, 36).astype(str))
+    fields, notes = described(tmp_path, ["1.5", "2.5", "-0.7"], {"hERG IC50 (uM)": values, relation: [">", "="]})
+    assert "relation" not in fields
+    assert f"'{relation}' is by its name of 'hERG IC50 (uM)': all values are taken as exact" in notes
 
 
 @pytest.mark.parametrize("given", [{}, {"task": "classification"}, {"positive": "0"}])

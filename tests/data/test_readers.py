@@ -173,10 +173,23 @@ def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
     assert read(BOM + BOM + b"a,b\n1,2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
 
 
-@pytest.mark.parametrize("content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>"])
+@pytest.mark.parametrize(
+    "content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>", b"<table border=1>"]
+)
 def test_json_and_a_web_page_are_named(content):
     with pytest.raises(UserError, match=r"table.csv: cannot be .*: it begins with .*, as JSON or a web page"):
         read(content, "table.csv")
+
+
+@pytest.mark.parametrize("start", [b"BZh91AY&SY", b"\xfd7zXZ\0", b"ARROW1\0\0", b"\x80\x04\x95"])
+def test_other_formats_are_named_by_their_first_bytes(start):
+    with pytest.raises(UserError, match=r"it is .*: save the table as CSV, Excel workbook"):
+        read(start + bytes(range(200)), "table.csv")
+
+
+def test_a_header_without_the_name_of_the_first_column_is_explained():
+    with pytest.raises(UserError, match=r"line 2: 3 fields, but the header has 2; write a name for the first column"):
+        read(b"SMILES,y\n1,CCO,0.5\n2,CCN,0.7\n3,CCC,1.5\n", "table.csv")
 
 
 def test_utf_32_without_a_mark_is_named():

@@ -107,6 +107,22 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     assert expand(f"{mine}@epochs=5,bace") == [f"{mine}@epochs=5", "bace"]
 
 
+def test_what_editors_and_systems_hide_and_files_that_are_not_asked_for_stop_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    (folder / ".#assay.toml").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
+    (folder / "._assay.toml").write_bytes(b"\0\5\x16\7")  # macOS, on a network drive
+    (folder / "old.toml").mkdir()
+    assert "lite" not in dataset_names()
+    assert not [name for name in dataset_names() if name.startswith(".") or name == "old"]
+    assert len(expand("lite")) > 1
+    (folder / "half.toml").write_text("title = ")
+    assert expand("bace") == ["bace"]
+    with pytest.raises(UserError, match=r"half\.toml: not a TOML file"):
+        expand("lite")
+
+
 def test_an_endpoint_has_the_fields_of_its_collection_and_its_own(tmp_path, monkeypatch):
     (tmp_path / "admet").mkdir()
     (tmp_path / "admet" / "tox.toml").write_text(

@@ -68,6 +68,7 @@ seeds = "2"
     ("text", "message"),
     [
         ("", "expected tables [[block]] and nothing else, found none"),
+        ("a = " + 3000 * "[", "not a file of grids"),
         ("seeds = 3", "expected tables [[block]] and nothing else, found seeds"),
         ("[[block]\n", "not a file of grids"),
         ("[[block]]\nname = 'a'\nmethod = 'erm'", "field 'block.0.dataset': Field required"),

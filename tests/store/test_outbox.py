@@ -73,6 +73,10 @@ def test_a_cell_saved_by_version_010_is_read_without_checksums(saved: tuple[Cell
     head = json.loads((path / "cell.json").read_bytes()) | {"reports": dict(cell.reports)}
     (path / "cell.json").write_text(json.dumps(head))
     assert (outbox.load(path).key, outbox.load(path).reports) == (cell.key, cell.reports)
+    for content in ("5", "null", '["reports"]', "NaN"):
+        (path / "cell.json").write_text(content)
+        with pytest.raises(ValueError, match=r"cell\.json: expected the fields of a cell, found"):
+            folder.load(path)
 
 
 def test_a_cell_in_the_folder_of_another_is_refused(saved: tuple[Cell, Path]) -> None:

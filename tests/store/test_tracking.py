@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
+from benchmark.errors import UserError
 from benchmark.run import driver, runner
 from benchmark.run.runner import Planned
 from benchmark.store import describe, folder, opening, outbox, tracking
@@ -94,6 +95,22 @@ def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(store, monkeypa
     path = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?workflowType=machine_learning"
     assert f"- [{run.info.run_name}]({path})" in launched.data.tags["mlflow.note.content"]
     assert run.data.tags["churn.launched_by"] == launcher
+    monkeypatch.setenv("MLFLOW_RUN_ID", "0123")  # a run of another store, as in a notebook
+    store.describe_launch("k-NN on synthetic", ["1 cell trained."], [one.key])
+
+
+@pytest.mark.parametrize("address", ["sqlite://", "sqlite:///:memory:", "sqlite:///file::memory:?uri=true"])
+def test_a_store_in_memory_is_refused_before_anything_is_trained(address):
+    with pytest.raises(opening.TrackingError, match="is in memory, and lost at the end: give a file"):
+        opening.prepare(address)
+
+
+@pytest.mark.parametrize("folder", ["a%20b", "what?"])
+def test_a_folder_that_means_another_in_an_address_is_refused(tmp_path, monkeypatch, folder):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / folder))
+    with pytest.raises(UserError, match=r"in the address of a store, '[%?]' means something else"):
+        opening.uri()
 
 
 def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_folder_of_its_run(store):

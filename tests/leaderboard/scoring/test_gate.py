@@ -123,6 +123,14 @@ def test_the_error_is_no_tolerance_if_the_truth_has_another_unit(unit: str) -> N
     assert gate(*models, 1.0, tolerance=0.3).tolerance == 0.3
 
 
+def test_an_error_that_a_missing_value_makes_is_no_tolerance() -> None:
+    y = np.where(np.arange(200) == 7, -999, PIC50)
+    models = [Runs.of(PIC50 + 0.3 * np.random.default_rng(r).normal(size=(1, 200)), y) for r in range(2)]
+    with pytest.raises(UserError, match=r"-999 stands in 1 true value, far from the others .* give --tolerance"):
+        gate(*models, 0.05)
+    assert gate(*models, 1.0, tolerance=0.3).tolerance == 0.3
+
+
 def test_a_weak_regression_still_has_its_error_as_tolerance() -> None:
     of = [0.3 * PIC50 + 4 + 0.3 * np.random.default_rng(r + 5).normal(size=(1, 200)) for r in range(2)]
     assert gate(*(Runs.of(values, PIC50) for values in of), 1.0).tolerance == pytest.approx(0.6, abs=0.06)

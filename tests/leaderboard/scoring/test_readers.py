@@ -134,18 +134,37 @@ CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | st
         "if -1 means a missing value, leave such examples out of all tables; if it is a class, --classes=-1,0,1$",
     ),
     "classes that two models write differently": (coded("no", "yes"), {}, "--classes"),
-    "classes in other capitals": (coded("inactive", "active"), {}, "'Active' and 'active' differ in capitals only"),
+    "classes in other capitals": (
+        coded("inactive", "active"),
+        {},
+        "'Active' and 'active' differ in capitals or blanks only",
+    ),
     "a truth in two spellings beside a probability": (
         two(y_true=np.where(np.arange(T) % 3, WORD[TRUE], [text.capitalize() for text in WORD[TRUE]]), p1=PAIR),
         {},
-        "differ in capitals only",
+        "differ in capitals or blanks only",
     ),
     "columns of classes in percent": (
         two(y_true=WORD[TRUE], p_inactive=100 - 100 * PAIR, p_active=100 * PAIR),
         {},
         "'p_inactive', 'p_active' sum to 100 in each row, as percent: .*divide them by 100",
     ),
-    "capitals other than the truth's": (coded("Inactive", "Active", y_true=WORD[TRUE]), {}, "in capitals only"),
+    "blanks in a class": (coded("in  active", "active", ("in active", "active")), {}, "capitals or blanks only"),
+    "hard blanks in the truth": (
+        two(y_true=np.where(SPARSE, "in\xa0active", WORD[TRUE]), y_pred=np.where(SPARSE, "in active", WORD[CALLS])),
+        {},
+        "capitals or blanks only",
+    ),
+    "percent in one of two tables": (
+        [two(y_true=TRUE, prob=PAIR)[0], two(y_true=TRUE, prob=100 * (PAIR + 1) / 2)[1]],
+        {},
+        r"divide percent by 100",
+    ),
+    "capitals other than the truth's": (
+        coded("Inactive", "Active", y_true=WORD[TRUE]),
+        {},
+        "in capitals or blanks only",
+    ),
     "0 and 1 for words": (coded(0, 1), {}, "a.csv and .*b.csv: .* --classes Active,Inactive$"),
     "0 and 1 for words beside the truth": (coded(0, 1, y_true=TRUE), {}, "--classes"),
     "0 and 1 for words, said": (coded(0, 1), {"classes": ("Inactive", "Active")}, {"flips": FLIPS}),
@@ -448,6 +467,55 @@ def test_a_truth_of_another_unit_and_probabilities_of_another_class_are_pointed_
         assert "write both in one" in found(two(y_true=y, y_pred=VALUES[:2]), tmp_path)[0].columns
     frames = two(p1=np.stack([CHANCE[0], 1 - CHANCE[1]]))
     assert "a.csv rises: if these are of two classes, write both in one" in found(frames, tmp_path)[0].columns
+
+
+def test_numbers_and_classes_that_may_stand_for_a_missing_value_are_pointed_at(tmp_path: Path) -> None:
+    gap = np.arange(T) < 3
+    for y, values in ((np.where(gap, -999, IC50), VALUES[:2]), (IC50, np.where(gap, -999, VALUES[:2]))):
+        columns = found(two(y_true=y, y_pred=values), tmp_path)[0].columns
+        assert "-999 stands in" in columns
+        assert "if it means a missing value, leave such examples out" in columns
+    failed = found(coded("inactive", "active", ("inactive", "active"), y_true=WORD[TRUE]), tmp_path)
+    assert "missing" not in failed[0].columns
+    for y, calls, said in (
+        (WORD[TRUE], np.where(gap, "abstained", WORD[CALLS]), "'abstained' (6): predicted, and in no true value"),
+        (np.where(gap, "unclear", WORD[TRUE]), WORD[CALLS], "'unclear' (3): never predicted"),
+    ):
+        assert said in found(two(y_true=y, y_pred=calls), tmp_path)[0].columns
+    with pytest.raises(UserError, match=r"some predictions are -1, and no true value is: .* --classes=-1,0,1"):
+        found(two(y_true=TRUE, y_pred=np.where(gap, -1, CALLS)), tmp_path)
+
+
+def test_bounds_beside_the_true_values_are_said(tmp_path: Path) -> None:
+    marks = np.where(np.arange(T) < 15, ">", "=")
+    truth = save(pd.DataFrame({"smiles": SMILES, "relation": marks, "y_true": IC50}), tmp_path / "truth.csv")
+    for frames, said in (
+        (two(y_pred=VALUES[:2]), {"truth": truth}),
+        (two(y_true=IC50, rel=marks, y_pred=VALUES[:2]), {}),
+    ):
+        assert "says that 15 true values are bounds" in found(frames, tmp_path, **said)[0].columns
+
+
+@pytest.mark.parametrize("name", ["Compound ID", "Molecule Name", "Molecule ChEMBL ID", "compound-id"])
+def test_ids_under_the_headings_of_spreadsheets_name_examples_whose_smiles_repeat(name: str, tmp_path: Path) -> None:
+    frames = [frame.assign(**{name: IDS * 1 + [f"x{t}" for t in range(T - 7)]}) for frame in two(p1=PAIR)]
+    for frame in frames:
+        frame["smiles"] = "CCO"
+    assert len(found(frames, tmp_path)[0].ids) == T
+    with pytest.raises(
+        UserError, match=r"appears twice; several runs .* other names of the examples, a column example_id"
+    ):
+        found([frame.drop(columns=name) for frame in frames], tmp_path)
+
+
+def test_empty_rows_at_the_end_are_none_and_a_header_without_the_first_name_is_explained(tmp_path: Path) -> None:
+    path = save(two(p1=PAIR)[0], tmp_path / "a.csv")
+    text = path.read_text()
+    path.write_text(f"{text},\n,\n")
+    assert len(read(path).ids) == T
+    path.write_text("smiles,p1\n" + "".join(f"{i},{row}\n" for i, row in enumerate(text.splitlines()[1:])))
+    with pytest.raises(UserError, match=r"one field more than its first line, as R's write.table does: write a name"):
+        read(path)
 
 
 def test_examples_that_only_numbers_of_rows_name_are_pointed_at(tmp_path: Path) -> None:

@@ -46,6 +46,15 @@ def test_scalars_are_texts_as_written():
         (b"? [a]\n: b", "unhashable key"),
         (GOOD.replace(b"Mine", "Mi\u200bne".encode()), r"field 'name': .*invisible character U\+200B; remove it"),
         (GOOD.replace(b"Mine", "\u0415RM".encode()), "field 'name': .* Latin letters.* CYRILLIC CAPITAL LETTER IE"),
+        *(
+            (GOOD.replace(b"Mine", f"B{c}gging".encode()), f"field 'name': .* Latin letters.* {name}")
+            for c, name in (
+                ("\u0251", "ALPHA"),
+                ("\u0131", "DOTLESS I"),
+                ("\u017f", "LONG S"),
+                ("a\u0300\u0301", "COMB"),
+            )
+        ),
         (GOOD.replace(b"Mine", "Mi\u3164ne".encode()), r"field 'name': .*U\+3164"),
         (GOOD.replace(b"Mine", "\u202eeniM".encode()), r"field 'name': .*U\+202E"),
         (GOOD.replace(b"Mine", b'"Mi\\x07ne"'), r"field 'name': .*U\+0007"),

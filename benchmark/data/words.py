@@ -1,0 +1,55 @@
+"""What people write in tables for a missing value, and what they do not mean by a label; it imports no RDKit."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+MISSING_WORDS = frozenset(
+    re.split(
+        r"\|",
+        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|n.b.|k.a.|nan|nil|none|null|unk|"
+        "unknown|undetermined|missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|"
+        "not applicable|not determined|not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|"
+        "#name?|#null!",
+    )
+)
+"""Words that stand for a missing value in a user's target, whatever their capitals."""
+
+
+def folded(text: str) -> str:
+    """Return a label without what people do not mean by it: capitals, and blanks around it and repeated in it.
+
+    >>> folded(" Weakly  ACTIVE ")
+    'weakly active'
+    """
+    return " ".join(text.split()).casefold()
+
+
+class Far(NamedTuple):
+    """A number that may stand for a missing value, how often it is there, and the range of the others."""
+
+    value: float
+    times: int
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"far from the others ({self.low:g} to {self.high:g})"
+
+
+def far(numbers: np.ndarray) -> Iterator[Far]:
+    """Yield the least and the greatest of some numbers if they are written as what is missing is, such as −999.
+
+    They are farther from the others than these spread, and there several times, unless they are −999 or −9999; a 0 is
+    there three times.
+    """
+    values, counts = np.unique(numbers, return_counts=True)
+    for i in {0, len(values) - 1} if len(values) > 2 else ():
+        value, rest = values[i], np.delete(values, i)
+        odd = re.fullmatch(r"99[9.]*|-9[9.]+|-99+\.\d+|-\d+|10{3,}", f"{value:.15g}")
+        sure = re.fullmatch(r"-9{3,}", f"{value:.15g}")
+        apart = min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
+        if apart and (sure or counts[i] > 1) and (odd or (value == 0 and counts[i] > 2)):
+            yield Far(float(value), int(counts[i]), float(rest.min()), float(rest.max()))
