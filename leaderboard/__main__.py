@@ -9,6 +9,7 @@ import typer
 
 from benchmark.commands.app import App
 from benchmark.errors import UserError, number_of
+from benchmark.store.staging import claim
 from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
@@ -40,7 +41,7 @@ def build(
     from leaderboard.read import jobs
 
     kind = commands.interval_kind(ci)
-    folder = site.claim(out)
+    folder = claim(out)
     if force:
         jobs.forget()
     results, health = _finished(store, among_published=published)
@@ -395,7 +396,7 @@ def submit(
     from leaderboard.submission.verify import check_code, mark
     from leaderboard.write.formats import to_markdown
 
-    pages = site.claim(out or Path("site"))
+    pages = claim(out or Path("site"))
     submission = validate(folder, submissions, published.shipped())
     unchecked = check_code(submission)
     store = Store()

@@ -34,6 +34,7 @@ from benchmark.measure.deciding import lacking
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
 from benchmark.store import opening
 from benchmark.store.cell import Grid
+from benchmark.store.staging import claim
 from benchmark.types import PAPER, Problem, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
@@ -187,6 +188,8 @@ def run(
     from benchmark.run import deploy, driver
     from benchmark.run.cluster import connect
 
+    if site:
+        claim(site)
     _refuse_beside_grids(context, grids, block)
     if grids:
         raise typer.Exit(_run_grids(grids, block, jobs, device))

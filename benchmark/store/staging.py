@@ -8,10 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from benchmark.errors import UserError
+
 OURS = "churn-"
 """Part of the name of a hidden folder, by which ``sweep`` tells it from a user's."""
+MARKER = ".churn-leaderboard"
+"""File that marks a folder as a leaderboard, which may be replaced."""
 DAY = 24 * 3600.0
 """Age in seconds from which a hidden folder is one that a killed process has left."""
+
+
+def claim(out: Path) -> Path:
+    """Return the absolute path of ``out``, restored if a build was killed while replacing it.
+
+    Raises UserError if it is a file, or a folder with other content.
+    """
+    out = out.resolve()
+    sweep(out.parent, out.name)
+    if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
+        raise UserError(f"{out} exists and is not a leaderboard: choose another folder")
+    return out
 
 
 @contextmanager

@@ -7,28 +7,13 @@ from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.files import inside
 from benchmark.measure.intervals import IntervalKind
-from benchmark.store.staging import replacing, sweep
+from benchmark.store.staging import MARKER, claim, replacing
 from leaderboard.read import jobs
 from leaderboard.read.results import Results
 from leaderboard.site import cite
 from leaderboard.site.frame import url_prefixes
 from leaderboard.site.pages import Site
 from leaderboard.tables.prepare import prepare
-
-MARKER = ".churn-leaderboard"
-"""File that marks a folder as a leaderboard, which may be replaced."""
-
-
-def claim(out: Path) -> Path:
-    """Return the absolute path of ``out``, restored if a build was killed while replacing it.
-
-    Raises UserError if it is a file, or a folder with other content.
-    """
-    out = out.resolve()
-    sweep(out.parent, out.name)
-    if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
-        raise UserError(f"{out} exists and is not a leaderboard: choose another --out")
-    return out
 
 
 def write(

@@ -109,6 +109,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--method", "erm", "--register", "mine"], "there is no model to register: add --log-models"),
         (["run", "--method", "erm,twin", "--log-models", "--register", "x"], "2 models cannot be versions of one"),
         (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),
+        (["run", "--site", "/"], "/ exists and is not a leaderboard: choose another folder"),
         (["run", "--method", "erm", "--canonical-seed", "x"], "canonical seeds 'x': expected one as in 99, a range"),
         (["run", "--method", "erm", "--seeds", "4294967296,"], "seeds '4294967296,'"),
         (["run", "--method", "erm", "--seeds", "0"], "seeds '0'"),
