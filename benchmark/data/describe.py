@@ -446,7 +446,8 @@ class _Target:
         owners = {name: owner(name) for name in words if _is_relation(self.table[name], name)}
         candidates = [name for name, (_, r) in owners.items() if abs(r) > ALIKE]
         chosen = min(candidates, key=distance, default="")
-        if chosen and cut and owners[chosen][1] < 0:
+        bounds = self.table[chosen][y.index].map(lambda text: related(text)[0]) if chosen else y[:0]
+        if (bounds != "").any() and cut and owners[chosen][1] < 0:
             raise UserError(
                 f"{self.where}: {chosen!r} may be of {owners[chosen][0]!r}, which falls as {self.target!r} rises: > "
                 "there is < here, and decides the class: write the relations of the target into a column "

@@ -597,6 +597,8 @@ def test_a_bound_of_a_number_that_falls_as_the_target_rises_decides_no_class(tmp
     assert fields["relation"] == relation
     assert "6 of 36 values are bounds (< or >), left out" in notes
     assert described(tmp_path, POTENCY, columns, positive=">= 100")[0]["relation"] == relation, "both rise"
+    exact = described(tmp_path, ["", *texts[1:]], columns, positive=">= 5")[0]
+    assert exact["relation"] == relation, "only what has no pIC50 is a bound, as in exports of ChEMBL"
     assert described(tmp_path, texts, {"y relation": ["<", *["="] * 5], value: POTENCY}, positive=">= 5")
 
 
