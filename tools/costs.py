@@ -2,6 +2,7 @@
 
     taskset --cpu-list 0 python tools/costs.py time costs.jsonl 0/2 &    # every other dataset; can be started again
     taskset --cpu-list 1 python tools/costs.py time costs.jsonl 1/2
+    python tools/costs.py time again.jsonl 0/1 "TabM K=32" XGBoost       # some pipelines, of which ERM is always one
     python tools/costs.py compare costs.jsonl again.jsonl
     python tools/costs.py write costs.jsonl
 
@@ -13,7 +14,7 @@ ERM every minute, and a cell takes the median of its times.
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -50,14 +51,14 @@ def grids_of(part: int, parts: int) -> Iterator[tuple[Planned, list[Planned]]]:
     for grid in (grid for block in blocks for alike in block.grids() for grid in alike):
         if grid.sampling == "halves" and 99 in grid.canonical_seeds:
             by_dataset.setdefault(grid.datasets[0], []).append(grid)
-    smallest = sorted(by_dataset.keys() & set(expand("pipelines")), key=lambda name: len(load_problem(name).train))
+    smallest = sorted(
+        by_dataset.keys() & set(expand("pipelines")), key=lambda name: (len(load_problem(name).train), name)
+    )
     for group in (by_dataset[name] for name in smallest[part::parts]):
         reference = next(cell for cell in plan_grid(group[0], {}) if cell.title == "ERM")
         for grid in group:  # one problem is in memory at a time
-            yield (
-                reference,
-                [cell for cell in plan_grid(grid._replace(canonical_seeds=(99,)), {}) if cell.key.digest in done],
-            )
+            planned = plan_grid(grid._replace(canonical_seeds=(99,)), {})
+            yield reference, [cell for cell in planned if cell.key.digest in done]
 
 
 def seconds_of(cell: Planned, seed: int) -> float:
@@ -70,8 +71,8 @@ def seconds_of(cell: Planned, seed: int) -> float:
         return time.process_time() - start
 
 
-def measure(path: Path, part: int, parts: int) -> None:
-    """Append a line to the file for each time that it lacks."""
+def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
+    """Append a line to the file for each time that it lacks, of all pipelines or those of some ``titles``."""
     taken = _read(path) if path.exists() else {}
 
     def add(cell: Planned) -> None:
@@ -84,7 +85,7 @@ def measure(path: Path, part: int, parts: int) -> None:
     beside = "", -np.inf  # the dataset on which ERM was timed last, and when
     for reference, planned in grids_of(part, parts):
         for number in range(TIMES):
-            for cell in planned:
+            for cell in (cell for cell in planned if not titles or cell.title in titles):
                 times = taken[cell.key.digest]["times"] if cell.key.digest in taken else []
                 if len(times) > number or (times and times[0] > SHORT):
                     continue
@@ -108,10 +109,9 @@ def compare(first: Path, second: Path) -> None:
         dataset = one[cell]["dataset"]
         pair = one[cell]["seconds"] / erm[dataset, 0], two[cell]["seconds"] / erm[dataset, 1]
         ratios.setdefault(one[cell]["title"], []).append(pair)
-    for ratio, title, n in sorted(
-        (a / b, title, len(p)) for title, p in ratios.items() for a, b in [np.mean(p, axis=0)]
-    ):
-        print(f"{ratio:.3f}  {n:3}  {title}")
+    means = {title: np.mean(pairs, axis=0) for title, pairs in ratios.items()}
+    for title, (a, b) in sorted(means.items(), key=lambda item: item[1][0] / item[1][1]):
+        print(f"{a / b:.3f}  {len(ratios[title]):3}  {title}")
 
 
 def write_to(folder: Path, path: Path) -> None:
@@ -135,13 +135,13 @@ def _read(path: Path) -> dict[str, dict]:
 
 
 if __name__ == "__main__":
-    match [sys.argv[1], *map(Path, sys.argv[2:])]:
-        case ["time", path, share]:
+    match sys.argv[1:]:
+        case ["time", path, share, *titles]:
             with one_thread():
-                measure(path, *map(int, str(share).split("/")))
+                measure(Path(path), *map(int, share.split("/")), titles)
         case ["compare", first, second]:
-            compare(first, second)
+            compare(Path(first), Path(second))
         case ["write", path]:
-            write_to(published.PUBLISHED, path)
+            write_to(published.PUBLISHED, Path(path))
         case _:
             sys.exit(__doc__)
