@@ -48,7 +48,8 @@ def home() -> Path:
 
 def files_in(folder: Path, pattern: str) -> list[Path]:
     """Return the files in a folder that match a pattern, sorted, without those that editors and systems hide there."""
-    return sorted(path for path in folder.glob(pattern) if not path.name.startswith(".") and path.is_file())
+    found = (path for path in folder.glob(pattern) if path.is_file())
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
 
 
 def leave_clone() -> None:

@@ -1,8 +1,10 @@
 """Base of both command lines."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from errno import ENOENT
 from typing import Any, TypeVar
 
 import typer
@@ -58,10 +60,11 @@ class App(typer.Typer):
                     raise
                 about += ": give another path"
             if isinstance(error, OSError):
-                about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
-                if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd
+                if error.filename is not None:
+                    about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
+                elif isinstance(error, FileNotFoundError) and error.strerror == os.strerror(ENOENT):  # of os.getcwd
                     about = "the working folder is gone: go to another"
-                elif error.filename is None:
+                else:
                     raise
             # The message may quote untrusted files.
             message = "".join(c if c.isprintable() or c == "\n" else "�" for c in about)

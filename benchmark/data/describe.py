@@ -68,6 +68,11 @@ QUANTITY = re.compile(
 """Kinds of measurement, which are not compared as units are not."""
 RELATIONS = re.compile(r"relation|qualifier|operator|modifier|censor", re.IGNORECASE)
 """Names of columns of relations, which are never offered as features: they tell part of the target."""
+OF_ANY = frozenset(
+    re.findall(r"\w+", "relation rel qualifier operator op modifier mod censor censored sign prefix standard activity")
+    + re.findall(r"\w+", "assay value values type result measurement published")
+)
+"""Words in the name of a column of relations that do not say of which other column they are."""
 CHOICES = {
     "task": ("classification", "regression"),
     "merge": ("mean", "majority", "drop"),
@@ -82,8 +87,8 @@ FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 OWN = "own"
 """The group of a user's datasets, which are never averaged with others."""
-ALIKE, OPPOSITE = 0.5, 0.99
-"""Rank correlations, of either sign, from which on two columns may, and must, measure the same."""
+ALIKE = 0.99
+"""Correlation, of either sign, from which on two columns measure the same."""
 FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 """Rows, and rows of the rarer class, from which on a column that orders them by their targets does so by no chance."""
 SAMPLE = 200
@@ -343,7 +348,7 @@ class _Target:
         cut = given.positive.startswith(">= ")
         decides = cut and given.positive != ">= median"
         classes = numbers.nunique() < 3 and given.task != "regression"  # which have no relation
-        relation = "" if classes else self._relation(numbers, decides)
+        relation = "" if classes else self._relation(numbers, mark, decides and given.bounds != "exact")
         written = relations(self.table, self.target, relation, self.file)[self.texts.index]
         marks = written.map(lambda text: related(text)[0])
         if relation:
@@ -419,44 +424,49 @@ class _Target:
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
 
-    def _relation(self, y: pd.Series, cut: bool) -> str:
+    def _relation(self, y: pd.Series, mark: str, decides: bool) -> str:
         """Return the column of relations that belongs to the target, with the numbers ``y``; ``""`` if there is none.
 
-        One that by its name is of another column of numbers, as IC50_rel is of IC50, belongs to the target, too, if
-        the two measure the same. Raises UserError if one falls as the other rises, as pIC50 does, so that the direction
-        of a bound is not clear, and this decides the class (``cut``).
+        One that by its name is of another column, as IC50_rel is of IC50, belongs to the target, too, if both measure
+        the same. Raises UserError if it has bounds of a target that is the negative logarithm of another column, as
+        pIC50 is of IC50, and their direction ``decides`` the class: it may be that of the other.
         """
         words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in self.columns}
         ours = words.pop(self.target)
         place = self.columns.index(self.target)
 
-        def owner(name: str) -> tuple[str, float]:
-            """Return the column of which a relation may be, ``""`` if that is the target, and how it goes with that."""
-            if words[name] & ours:
-                return "", 1.0
-            others = [(other, _rank_correlation(self.table[other], y)) for other in words if other != name]
-            others = [(other, r) for other, r in others if r == r]
-            named = [(other, r) for other, r in others if words[other] & words[name]]
-            opposite = [(other, r) for other, r in others if r < -OPPOSITE]
-            return max(named or opposite, key=lambda one: abs(one[1]), default=("", 1.0))
+        def numbers(name: str) -> pd.Series:
+            texts = self.table[name][y.index].map(lambda text: spelled(related(text)[1], mark))
+            return pd.to_numeric(texts, errors="coerce").astype(float)
+
+        def owner(name: str) -> str:
+            """Return the column to which a relation belongs by its name; ``""`` if that is, or is like, the target."""
+            own = words[name] - OF_ANY
+            others = [other for other in words if other != name and own <= words[other]] if own else []
+            alike = (abs(numbers(other).rank().corr(y.rank())) > ALIKE for other in others)
+            return "" if words[name] & ours or any(alike) else next(iter(others), "")
 
         def distance(name: str) -> tuple[int, int]:
             return -len(words[name] & ours), abs(self.columns.index(name) - place)
 
         owners = {name: owner(name) for name in words if _is_relation(self.table[name], name)}
-        candidates = [name for name, (_, r) in owners.items() if abs(r) > ALIKE]
-        chosen = min(candidates, key=distance, default="")
-        bounds = self.table[chosen][y.index].map(lambda text: related(text)[0]) if chosen else y[:0]
-        if (bounds != "").any() and cut and owners[chosen][1] < 0:
-            raise UserError(
-                f"{self.where}: {chosen!r} may be of {owners[chosen][0]!r}, which falls as {self.target!r} rises: > "
-                "there is < here, and decides the class: write the relations of the target into a column "
-                f"'{self.target} relation', or call {chosen!r} so if these are they"
-            )
+        chosen = min((name for name in owners if not owners[name]), key=distance, default="")
+        marks = {name: self.table[name][y.index].map(lambda text: related(text)[0]) for name in owners}
+        if chosen and decides and not words[chosen] & ours and (marks[chosen] != "").any():
+            logs = {name: np.log10(numbers(name).where(lambda x: x > 0)) for name in words if name not in owners}
+            if other := next((name for name, log in logs.items() if y.corr(log) < -ALIKE), ""):
+                raise UserError(
+                    f"{self.where}: {chosen!r} may be of {other!r}, which falls as {self.target!r} rises: > there is < "
+                    f"here, and decides the class: write the relations of the target into a column '{self.target} "
+                    f"relation', call {chosen!r} so if these are they, or say --bounds exact"
+                )
         for name in (name for name in words if not chosen and (name in owners or RELATIONS.search(name))):
             texts = _present(self.table[name])
-            if name in owners and texts.str.contains("[<>≤≥]").any():
-                self.notes.append(f"{name!r} is by its name of {owners[name][0]!r}: all values are taken as exact")
+            if name in owners and (marks[name] != "").any():
+                self.notes.append(
+                    f"{name!r} is by its name of {owners[name]!r}: all values are taken as exact; if it is of the "
+                    f"target, call it '{self.target} relation'"
+                )
             elif len(texts) and (texts.nunique() <= 2 or not texts.map(is_number).all()):
                 self.notes.append(f"{name!r} holds no relations, but {_counted(texts)}: all values are taken as exact")
         return chosen
@@ -660,13 +670,6 @@ class _Target:
         )
 
 
-def _rank_correlation(texts: pd.Series, y: pd.Series) -> float:
-    """Return Spearman's correlation of a column of text with numbers; nan if half of its texts are none."""
-    numbers = pd.to_numeric(texts[y.index].map(lambda text: related(text)[1]), errors="coerce")
-    there = numbers.notna() & y.notna()
-    return float("nan") if there.mean() < 0.5 else float(numbers[there].rank().corr(y[there].rank()))
-
-
 def _counted(texts: pd.Series) -> str:
     """Return the commonest texts with their numbers of rows."""
     counts = Counter(texts).most_common()
@@ -696,7 +699,7 @@ def _class_one(values: Sequence[str]) -> str:
     What both say, and remarks in brackets, do not count if they hide it, as in ``high permeability (A)``.
     """
     one, other = (folded(value).partition("(")[0].split() for value in values)
-    apart = [" ".join(word for word in a if word not in b) for a, b in ((one, other), (other, one))]
+    apart = [" ".join(word for word in a if word not in b and len(word) > 1) for a, b in ((one, other), (other, one))]
     for texts in (values, apart):
         if negated := [i for i in (0, 1) if any(folded(texts[1 - i]) == p + folded(texts[i]) for p in NEGATED)]:
             return values[negated[0]]
@@ -727,7 +730,8 @@ def _is_relation(texts: pd.Series, name: str = "") -> bool:
 def _is_unit(texts: pd.Series, name: str) -> bool:
     there = _present(texts)
     units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text))))
-    return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(units.all()))
+    named = UNIT_COLUMN.search(name) and not there.map(is_number).any() and not there.map(part_of).notna().all()
+    return len(there) > 0 and (bool(named) or bool(units.all()))
 
 
 def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) -> list[str]:
@@ -756,13 +760,14 @@ def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> lis
             f"{target!r} may hold dates, such as {values[0]:.10g}, which are predicted as numbers: give another "
             "--target if that is not meant"
         )
-    for one in far(numbers.to_numpy()):
-        lines.append(
-            f"{one.value:g} stands in {number_of(one.times, 'row')}, {one}: if it is a missing value, use "
-            f"--ignore-value {one.value:.10g}"
-        )
+    found = [*far(numbers.to_numpy())]
+    lines += [
+        f"{one.value:g} stands in {number_of(one.times, 'row')}, {one}: if it is a missing value, use --ignore-value "
+        f"{one.value:.10g}"
+        for one in found
+    ]
     below = int((numbers == values[0]).sum())
-    if not lines and len(values) > 2 and below > 2 and values[0] == -1 and values[1] >= 0:
+    if below > 2 < len(values) and values[0] == -1 and values[1] >= 0 and -1 not in {one.value for one in found}:
         lines.append(f"-1 stands in {below} rows, below all others: if it means a missing value, use --ignore-value -1")
     least = values[values > 0][:1]
     if regression and not lines and values[0] >= 0 and len(least):

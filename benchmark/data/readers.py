@@ -44,10 +44,10 @@ UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 WORKBOOK = b"PK\x03\x04"
 """The first bytes of an Excel workbook."""
 OTHERS = {
-    b"BZh": "compressed by bzip2",
+    b"BZh91AY&SY": "compressed by bzip2",
     b"\xfd7zXZ": "compressed by xz",
     b"7z\xbc\xaf": "an archive of 7-Zip",
-    b"ARROW1": "a Feather file",
+    b"ARROW1\0\0": "a Feather file",
     b"\x80\x04": "a pickle",
     b"\x80\x05": "a pickle",
 }
@@ -85,8 +85,10 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
             text = _decoded(content, name, notes).lstrip(codecs.BOM_UTF8.decode())  # a second one
             if "\0" in text:
                 raise ValueError("it has NUL characters, as UTF-32 without a mark has: save as UTF-8")
-            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml|table|datawarrior)[^>]*)", text, re.IGNORECASE):
-                raise ValueError(f"it begins with {odd[1]!r}, as JSON or a web page does: save the table as CSV")
+            if odd := re.match(r"\s*(\[?\s*\{|<(!doctype|html|\?xml|table|datawarrior))", text, re.IGNORECASE):
+                raise ValueError(
+                    f"it begins with {odd[1]}, as JSON, a web page or a file of DataWarrior does: save the table as CSV"
+                )
             if _is_sdf(text):
                 (header, cells, lines, native), twice = _sdf(text)
             else:

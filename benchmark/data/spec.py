@@ -429,13 +429,16 @@ def expand(names: str) -> list[str]:
     path, after = _parts(names)
     if path.endswith(".toml") and "," not in after and os.path.isfile(path):  # its folder may contain a comma
         return [load_spec(names).spelled]
-    every = dataset_names()
-    specs: list[DatasetSpec] = []  # read only for a group or suite: a file that is not asked for may be invalid
+    every = set(dataset_names())
+    shipped = (fields for _, fields in _of_suite(shipped_datasets()).values())
+    single = every - {name for of in shipped for name in (of.get("group"), *of.get("suites", ()))}
+    specs: list[DatasetSpec] = []  # of all, but only for a group or suite: a file that is not asked for may be invalid
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
         base, settings = _parts(item)
-        specs = specs or ([] if base in every else [as_written(name) for name in every])
-        members = [spec.name for spec in specs if base not in every and base in (spec.group, *spec.suites)]
+        if base not in single and not specs:
+            specs = [as_written(name) for name in sorted(every)]
+        members = [spec.name for spec in specs if base not in single and base in (spec.group, *spec.suites)]
         for name in members or [base]:
             chosen[load_spec(name + settings).spelled] = None
     if not chosen:

@@ -345,10 +345,9 @@ def make_split(
         if len(rows) == 0:
             hint = ""
             if kind == "given" and part == "id":
-                there = len(split.tests.get("ood", ()))
-                hint = (
-                    "; if the rows of 'ood' are its only test set, write test there" if there else ": write test there"
-                )
+                hint = f": write test in the column {text!r}"
+                if len(split.tests.get("ood", ())):
+                    hint = "; if the rows of 'ood' are its only test set, write test there"
             if kind == "scaffold" and 0 < share < 1:
                 hint = ": most molecules share one scaffold: choose another, such as random:0.8"
             raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")

@@ -34,6 +34,8 @@ class Far(NamedTuple):
     times: int
     low: float
     high: float
+    sure: bool
+    """True for −999 and −9999, which are hardly ever measured."""
 
     def __str__(self) -> str:
         return f"far from the others ({self.low:g} to {self.high:g})"
@@ -49,7 +51,7 @@ def far(numbers: np.ndarray) -> Iterator[Far]:
     for i in {0, len(values) - 1} if len(values) > 2 else ():
         value, rest = values[i], np.delete(values, i)
         odd = re.fullmatch(r"99[9.]*|-9[9.]+|-99+\.\d+|-\d+|10{3,}", f"{value:.15g}")
-        sure = re.fullmatch(r"-9{3,}", f"{value:.15g}")
+        sure = bool(re.fullmatch(r"-9{3,}", f"{value:.15g}"))
         apart = min(abs(rest - value)) > np.ptp(rest) * (0.5 if value == 0 else 1)
         if apart and (sure or counts[i] > 1) and (odd or (value == 0 and counts[i] > 2)):
-            yield Far(float(value), int(counts[i]), float(rest.min()), float(rest.max()))
+            yield Far(float(value), int(counts[i]), float(rest.min()), float(rest.max()), sure)

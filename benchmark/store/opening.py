@@ -59,7 +59,7 @@ def uri() -> str:
     if given := os.environ.get("MLFLOW_TRACKING_URI"):
         return given
     path = home() / "mlflow.db"
-    if odd := re.search("[%?]", str(path)):
+    if odd := re.search(r"%(?=[0-9A-Fa-f]{2})|\?", str(path)):
         raise UserError(
             f"{path}: in the address of a store, {odd[0]!r} means something else: choose another folder with "
             "CHURN_HOME, or a store with MLFLOW_TRACKING_URI"

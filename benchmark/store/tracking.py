@@ -267,11 +267,12 @@ class Store:
 
     def _has(self, run_id: str) -> bool:
         try:
-            return bool(self.client.get_run(run_id))
+            self.client.get_run(run_id)
         except MlflowException as error:
             if error.error_code == "RESOURCE_DOES_NOT_EXIST":
                 return False
             raise
+        return True
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""

@@ -109,7 +109,7 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
     A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
     more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
     different names, for values without a tolerance and without truth, or with one in another unit, with an error so
-    large that none could flip or with what may be missing, and for anything ``together`` refuses.
+    large that none could flip or with a −999, and for anything ``together`` refuses.
     """
     r = len(old.names)
     if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
@@ -134,7 +134,7 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
                 "(--truth, --truth-column), whose error is the default"
             )
         tolerance = float(np.abs(before - y).mean())
-        if doubt := next(far(y), None):
+        if doubt := next((one for one in far(y) if one.sure), None):
             raise UserError(
                 f"{both.source}: {doubt.value:g} stands in {number_of(doubt.times, 'true value')}, {doubt}, and moves "
                 "the tolerance, the mean absolute error of the old model: if it means a missing value, leave such "

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from benchmark.data.words import MISSING_WORDS, far, folded
-from benchmark.errors import UserError
+from benchmark.errors import UserError, number_of
 from leaderboard.scoring import files
 from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
@@ -95,7 +95,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     first = result[0]
     numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
     related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
-    doubts = [_far(result), _unmatched(result, options), _bounds(parts, outside)]
+    doubts = [_far(result), _unmatched(result, options), _bounds(parts, outside, result[0].kind)]
     return [
         replace(
             runs,
@@ -754,28 +754,29 @@ def _far(result: Sequence[Runs]) -> str:
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:
-    """Return what to say if a class is predicted and never true, as a word for a failure is, or never predicted."""
+    """Return what to say if a class is predicted and never true, as a word for a failure is."""
     first = result[0]
     if first.y is None or first.kind != "labels" or options.classes or len(first.classes) < 3:
         return ""
-    counts = np.bincount(np.concatenate([runs.values.ravel() for runs in result]), minlength=len(first.classes))
-    true = np.bincount(first.y, minlength=len(first.classes))
-    for some, others, what in ((counts, true, "predicted, and in no true value"), (true, counts, "never predicted")):
-        if rare := np.flatnonzero((some > 0) & (others == 0) & (some < 0.5 * some.sum())).tolist():
-            shown = ", ".join(f"{first.classes[i]!r} ({some[i]})" for i in rare[:5])
-            return f"{shown}: {what}; where it stands for a missing value, leave such examples out of all tables"
-    return ""
+    predicted = np.concatenate([runs.values.ravel() for runs in result])
+    counts = np.bincount(predicted, minlength=len(first.classes))
+    counts[np.unique(first.y)] = 0
+    rare = [i for i in np.flatnonzero(counts).tolist() if counts[i] < 0.5 * len(predicted)]
+    shown = ", ".join(f"{first.classes[i]!r} ({number_of(counts[i], 'time')})" for i in rare[:5])
+    hint = "where it stands for a missing prediction, leave such examples out of all tables"
+    return f"predicted, and in no true value: {shown}: {hint}" if rare else ""
 
 
-def _bounds(parts: Sequence[Part], outside: Table | None) -> str:
+def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
     """Return what to say of a column of relations beside the true values, such as > and =, which is not read."""
-    for table in filter(None, [outside, *(part.table for part in parts if part.role.truth)]):
+    tables = [outside] if outside else [part.table for part in parts if part.role.truth]
+    for table in tables if kind == "values" else ():
         for name, column in table.columns.items():
             codes, texts = column.encoded
-            signs = np.array([bool(re.fullmatch("'?([<>]=?|[≤≥])'?", text)) for text in texts], dtype=bool)
-            if signs.any() and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
-                count = int(np.append(signs, False)[codes].sum())
-                return f"{name!r} in {table.name} says that {count} true values are bounds, which are taken as values"
+            marks = [bool(re.fullmatch("'?([<>]=?|[≤≥])'?", text)) for text in texts]
+            if any(marks) and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
+                rows = f"{number_of(int(np.array([*marks, False])[codes].sum()), 'row')} of {table.name}"
+                return f"by {name!r}, the true values in {rows} are bounds, and are taken as values"
     return ""
 
 

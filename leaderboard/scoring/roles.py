@@ -18,9 +18,10 @@ from leaderboard.scoring.runs import LARGEST
 
 EXAMPLE = (
     *("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid"),
-    *("molecule_chembl_id", "molecule_name", "compound_name"),
     *("drug_id", "smiles", "smi", "drug"),  # TDC calls ids and SMILES Drug_ID and Drug
 )
+HEADINGS = ("compound id", "molecule id", "molecule chembl id", "molecule name", "compound name")
+"""Headings of spreadsheets for ids, where the column above is none or repeats."""
 INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 """Names of the index that pandas writes."""
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
@@ -181,8 +182,8 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
 
     None where the order of the rows identifies examples. Raises UserError if there is none.
     """
-    lower = [{_joined(name): name for name in table.columns} for table in tables]
-    also = {_joined(name) for name in outside.columns} if outside else set(EXAMPLE)
+    lower = [{name.lower(): name for name in table.columns} for table in tables]
+    also = {name.lower() for name in outside.columns} if outside else set(EXAMPLE)
     shared = [name for name in EXAMPLE if all(name in names for names in lower)]
     shared.sort(key=lambda name: name not in also)
     chosen: list[str | None] = []
@@ -190,18 +191,20 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
         known = [names[name] for name in (*shared, *EXAMPLE) if name in names]
         texts = [name for name, column in table.columns.items() if column.text and _distinct(column)]
         index = [names[name] for name in INDEX if name in names and _distinct(table.columns[names[name]])]
-        if not known and len(texts) != 1 and not index and not table.ordered:
+        chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), None))
+    whole = [name is not None and _distinct(table.columns[name]) for table, name in zip(tables, chosen, strict=True)]
+    for heading in HEADINGS if not all(whole) else ():  # such as of a salt or a stereoisomer, whose SMILES repeats
+        spaced = [{re.sub(r"[\s_-]+", " ", name.lower()): name for name in table.columns} for table in tables]
+        named = [names.get(heading, "") for names in spaced]
+        if all(name and _distinct(table.columns[name]) for table, name in zip(tables, named, strict=True)):
+            return [*named]
+    for table, name in zip(tables, chosen, strict=True):
+        if name is None and not table.ordered:
             raise UserError(
                 f"{table.name}: no column of example ids: expected {', '.join(EXAMPLE)}, found "
                 f"{', '.join(map(repr, table.columns))}: name one of them example_id"
             )
-        chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), None))
     return chosen
-
-
-def _joined(name: str) -> str:
-    """Return the name of a column of ids as ``EXAMPLE`` spells it: ``compound_id`` of ``Compound ID``."""
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _distinct(column: Column) -> bool:
@@ -236,7 +239,7 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
         i = int(np.setdiff1d(np.arange(table.n), first)[0])
         where, hint = (f" of run {runs[r[i]]!r}", "write other models, tasks or test sets into files of their own")
         if not run:
-            where, hint = "", "several runs need a column run; other names of the examples, a column example_id"
+            where, hint = "", "several runs need a column run; if another column names the examples, call it example_id"
         raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice; {hint}")
     at = np.full((len(runs), len(ids)), -1)
     at.flat[place] = first
@@ -286,7 +289,7 @@ class Reading:
         none = {
             grid.example,
             grid.run,
-            *(n for n in table.columns if n.lower() in (*OTHER, *INDEX) or _joined(n) in EXAMPLE),
+            *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE)),
         }
         self.roles = {name: role for name, role in roles.items() if name not in none}
         if options.task:

@@ -13,14 +13,18 @@ from benchmark.settings import visible
 LETTERS = re.compile(
     "LATIN (CAPITAL|SMALL) LETTER ([A-Z]|AE|SHARP S|ETH|THORN)( WITH .+)?|GREEK SMALL LETTER (?!.*OMICRON).+"
 )
-"""Names of the letters that a method may be called with: none that looks like another of them."""
+"""Names of the letters that a method may be called with: few look like another of them."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 
 
 def latin(name: str) -> str:
-    """Return a name as it is. Raises ValueError for a letter of another script, many of which look like Latin ones."""
-    letters = [c for c in unicodedata.normalize("NFC", name) if unicodedata.category(c)[0] in "LM"]
+    """Return a name with its accents composed.
+
+    Raises ValueError for a letter of another script, many of which look like Latin ones.
+    """
+    name = unicodedata.normalize("NFC", name)
+    letters = [c for c in name if unicodedata.category(c)[0] in "LM"]
     names = {c: unicodedata.name(c, "a letter without a name") for c in letters}
     if odd := next((c for c, told in names.items() if not LETTERS.fullmatch(told)), ""):
         raise ValueError(f"expected Latin letters, or small Greek ones such as λ, found {odd!r}, {names[odd]}")
@@ -28,10 +32,12 @@ def latin(name: str) -> str:
 
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(visible)]
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of text around."""
 Text = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    AfterValidator(lambda text: "\n".join(map(visible, text.replace("\t", " ").split("\n")))),
+    AfterValidator(lambda text: TURNS.sub("", text)),
 ]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
 Version = Annotated[str, StringConstraints(pattern=NAME)]

@@ -392,6 +392,9 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
 def test_endpoints_that_differ_between_rows_are_said(tmp_path, name, kinds):
     fields, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: kinds})
     assert f"'{name}' differs" in notes
+    for others in (["0", "1"], ["train", "test"]):
+        assert "differs" not in described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: others})[1]
+    csv(tmp_path, ["18.2", "1.5", "131.8", "0.1"], **{name: kinds})
     assert offers(tmp_path / "assay.csv", fields) == []
 
 
@@ -600,6 +603,25 @@ def test_a_bound_of_a_number_that_falls_as_the_target_rises_decides_no_class(tmp
     exact = described(tmp_path, ["", *texts[1:]], columns, positive=">= 5")[0]
     assert exact["relation"] == relation, "only what has no pIC50 is a bound, as in exports of ChEMBL"
     assert described(tmp_path, texts, {"y relation": ["<", *["="] * 5], value: POTENCY}, positive=">= 5")
+
+
+@pytest.mark.parametrize(
+    ("relation", "other"),
+    [("activity_relation", "activity_id"), ("Standard Relation", "Standard Deviation"), ("relation", "rank")],
+)
+def test_a_word_that_any_column_may_have_takes_no_relation_from_the_target(tmp_path, relation, other):
+    columns = {relation: [">", *["="] * 5], other: [str(i) for i in range(36, 0, -1)]}
+    fields, notes = described(tmp_path, [str(20 + i) for i in range(36)], columns, positive=">= 30")
+    assert fields["relation"] == relation
+    assert "6 of 36 values are bounds" in notes
+
+
+@pytest.mark.parametrize("values", [["10000"], ["", "", "320"], ["3,5", "17,2", "8,25"]])
+def test_the_relations_of_a_column_that_is_hardly_filled_are_its_own(tmp_path, values):
+    texts = ["1.5", "2.5", "-0.7", "0.2", "3.1"]
+    fields, notes = described(tmp_path, texts, {"IC50": values, "IC50_rel": [">", "="]})
+    assert "relation" not in fields
+    assert "'IC50_rel' is by its name of 'IC50'" in notes
 
 
 @pytest.mark.parametrize("relation", ["hERG Qualifier", "hERG_relation"])

@@ -177,7 +177,7 @@ def test_a_second_mark_of_utf_8_is_no_part_of_a_name():
     "content", [b'[{"SMILES": "CCO"}]', b'\n{"a": 1}', b"<!DOCTYPE html><html>", b"<?xml ?>", b"<table border=1>"]
 )
 def test_json_and_a_web_page_are_named(content):
-    with pytest.raises(UserError, match=r"table.csv: cannot be .*: it begins with .*, as JSON or a web page"):
+    with pytest.raises(UserError, match=r"table.csv: cannot be .*: it begins with .*, as JSON, a web page or"):
         read(content, "table.csv")
 
 

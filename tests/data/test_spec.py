@@ -107,7 +107,7 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     assert expand(f"{mine}@epochs=5,bace") == [f"{mine}@epochs=5", "bace"]
 
 
-def test_what_editors_and_systems_hide_and_files_that_are_not_asked_for_stop_nothing(tmp_path, monkeypatch):
+def test_hidden_files_stop_nothing_and_an_invalid_one_only_what_reads_all(tmp_path, monkeypatch):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     folder = tmp_path / "datasets"
     folder.mkdir()

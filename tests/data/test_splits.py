@@ -104,7 +104,7 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("time:Jahr", ["2016", "15"], "column 'Jahr', line 7: '15' may be a year of two digits"),
         ("time:batch", ["FY99", "FY01"], "'FY99' may be a year of two digits"),
         ("ood:f", ["train", "x"], "found 'x' in line 7; for numbers"),
-        ("fold:f", ["1", ""], "found '' in line 7$"),
+        ("fold:f", ["1", ""], "found '' in line 7: write the fold of the row"),
     ],
 )
 def test_a_text_that_says_nothing_of_a_split_is_named_by_its_line(split, texts, message):

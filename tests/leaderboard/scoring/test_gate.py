@@ -129,6 +129,8 @@ def test_an_error_that_a_missing_value_makes_is_no_tolerance() -> None:
     with pytest.raises(UserError, match=r"-999 stands in 1 true value, far from the others .* give --tolerance"):
         gate(*models, 0.05)
     assert gate(*models, 1.0, tolerance=0.3).tolerance == 0.3
+    capped = np.where(np.arange(200) % 9 == 0, 1000, 100 * (PIC50 - PIC50.min()))
+    assert gate(*(Runs.of(capped[None] + r, capped) for r in (5.0, 9.0)), 1.0).tolerance == pytest.approx(5)
 
 
 def test_a_weak_regression_still_has_its_error_as_tolerance() -> None:
