@@ -323,9 +323,9 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
 
 def _by_column(spec: DatasetSpec) -> str:
     """Return between which dates a split divides rows, or how many groups it keeps together and what may be none."""
+    from benchmark.data.checks.missing import MISSING_WORDS, folded
     from benchmark.data.problem import split_rows
     from benchmark.data.rows import load_rows
-    from benchmark.data.words import MISSING_WORDS, folded
 
     rows = load_rows(spec)
     split, parts = split_rows(spec, rows, 99), rows.used["part"]

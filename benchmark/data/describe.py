@@ -18,6 +18,7 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data import features, readers
+from benchmark.data.checks.missing import MISSING_WORDS, far, folded
 from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
@@ -34,7 +35,6 @@ from benchmark.data.values import (
     relations,
     spelled,
 )
-from benchmark.data.words import MISSING_WORDS, far, folded
 from benchmark.errors import UserError, did_you_mean, number_of
 
 POSITIVE = re.compile(

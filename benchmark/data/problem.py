@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from benchmark.data.checks.missing import folded
 from benchmark.data.features import fitted, standardise
 from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
-from benchmark.data.words import folded
 from benchmark.errors import UserError, number_of
 from benchmark.learners import find
 from benchmark.pipeline import Reading

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from benchmark.data.checks.missing import MISSING_WORDS, folded
 from benchmark.data.readers import MISSING
 from benchmark.data.spec import time_column
-from benchmark.data.words import MISSING_WORDS, folded
 from benchmark.errors import UserError
 
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
+from benchmark.data.checks.missing import folded
 from benchmark.data.features import own_columns
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import DatasetSpec
-from benchmark.data.words import folded
 from benchmark.errors import UserError
 
 NUMBER = r"[-+\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
 
-from benchmark.data.words import far
+from benchmark.data.checks.missing import far
 from benchmark.errors import UserError, number_of
 from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 from leaderboard.scoring.runs import Runs, together

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from scipy.special import expit, softmax
 
-from benchmark.data.words import MISSING_WORDS, far, folded
+from benchmark.data.checks.missing import MISSING_WORDS, far, folded
 from benchmark.errors import UserError, number_of
 from leaderboard.scoring import files
 from leaderboard.scoring.files import Column, Table, number

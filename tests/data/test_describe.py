@@ -9,11 +9,11 @@ from rdkit.Chem import MolFromSmiles, MolToMolBlock
 
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
+from benchmark.data.checks.missing import MISSING_WORDS
 from benchmark.data.describe import columns_of, describe_file, offers
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
-from benchmark.data.words import MISSING_WORDS
 from benchmark.errors import UserError
 
 from .conftest import SMILES, csv, dataset, labelled, materials, workbook

@@ -174,7 +174,7 @@ def registered(fit: Callable[[Sample, Learner], Model | None], kind: type[Part] 
     """Register a remedy, or a learner, around a ``fit``."""
     own = (lambda self, sample: fit(sample, MLP())) if kind is Learner else (lambda self, *given: fit(*given))
     cls = make_dataclass("Method", [], bases=(kind,), frozen=True, namespace={"fit": own})
-    return method(fit.__name__, title="")(cls)
+    return method(fit.__name__, title=fit.__name__)(cls)
 
 
 BROKEN = [

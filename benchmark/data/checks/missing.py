@@ -1,4 +1,4 @@
-"""What people write in tables for a missing value, and what they do not mean by a label; it imports no RDKit."""
+"""What stands for a missing value in tables, and what people do not mean by a label; it imports no RDKit."""
 
 import re
 from collections.abc import Iterator
