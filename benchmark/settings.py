@@ -51,7 +51,11 @@ MOST_SEEDS = 10_000
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError."""
+    """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError.
+
+    >>> parse_seeds("3 ")
+    [1, 2, 3]
+    """
     text = text.strip()
     return _seeds("seeds", text, f"1-{text}" if text.isdecimal() else text, "a count as in 10")
 

@@ -761,11 +761,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str, regression: bool) -> lis
             "--target if that is not meant"
         )
     found = [*far(numbers.to_numpy())]
-    lines += [
-        f"{one.value:g} stands in {number_of(one.times, 'row')}, {one}: if it is a missing value, use --ignore-value "
-        f"{one.value:.10g}"
-        for one in found
-    ]
+    lines += [f"{one.said('row')}: if it is a missing value, use --ignore-value {one.value:.10g}" for one in found]
     below = int((numbers == values[0]).sum())
     if below > 2 < len(values) and values[0] == -1 and values[1] >= 0 and -1 not in {one.value for one in found}:
         lines.append(f"-1 stands in {below} rows, below all others: if it means a missing value, use --ignore-value -1")

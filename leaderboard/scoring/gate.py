@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
 
 from benchmark.data.checks.missing import far
-from benchmark.errors import UserError, number_of
+from benchmark.errors import UserError
 from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 from leaderboard.scoring.runs import Runs, together
 
@@ -136,9 +136,9 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
         tolerance = float(np.abs(before - y).mean())
         if doubt := next((one for one in far(y) if one.sure), None):
             raise UserError(
-                f"{both.source}: {doubt.value:g} stands in {number_of(doubt.times, 'true value')}, {doubt}, and moves "
-                "the tolerance, the mean absolute error of the old model: if it means a missing value, leave such "
-                "examples out; else give --tolerance, the change that counts as a flip"
+                f"{both.source}: {doubt.said('true value')}, and moves the tolerance, the mean absolute error of the "
+                "old model: if it means a missing value, leave such examples out; else give --tolerance, the change "
+                "that counts as a flip"
             )
         _check_scale(both.source, tolerance, values, y)
     flips = np.abs(after - before) > tolerance

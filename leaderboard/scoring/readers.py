@@ -3,16 +3,16 @@
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 import numpy as np
 from scipy.special import expit, softmax
 
-from benchmark.data.checks.missing import MISSING_WORDS, far, folded
-from benchmark.errors import UserError, number_of
+from benchmark.data.checks.missing import MISSING_WORDS, folded
+from benchmark.errors import UserError
 from leaderboard.scoring import files
+from leaderboard.scoring.doubts import said_of
 from leaderboard.scoring.files import Column, Table, number
 from leaderboard.scoring.roles import (
     CLOSE,
@@ -22,8 +22,8 @@ from leaderboard.scoring.roles import (
     SPELLED,
     Grid,
     Options,
+    Part,
     Reading,
-    Roles,
     begins_with_numbers,
     example_of,
     filled,
@@ -91,32 +91,14 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {shown}: "
                 "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
-    mixed = _mixed(parts, options) if result[0].kind == "probabilities" else ""
-    first = result[0]
-    numbers = first.kind == "values" or (first.kind == "probabilities" and len(first.classes) == 2)
-    related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
-    doubts = [_far(result), _unmatched(result, options), _bounds(parts, outside, result[0].kind)]
+    doubts = said_of(parts, result, outside, options)
     return [
         replace(
             runs,
-            columns="; ".join(
-                [*_said(part, bool(options.logits)), *filter(None, [named, mixed, *doubts, related, kept])]
-            )
-            + ".",
+            columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, *doubts, kept])]) + ".",
         )
         for part, runs in zip(parts, result, strict=True)
     ]
-
-
-@dataclass
-class Part:
-    """A table, the rows of its examples, the roles of its columns, and its true values (T,) with where they are."""
-
-    table: Table
-    grid: Grid
-    role: Roles
-    truth: np.ndarray | None = None
-    place: str = ""
 
 
 def _aligned(
@@ -296,8 +278,6 @@ def _texts(part: Part) -> np.ndarray:
 
 def _missing(texts: Sequence[str], options: Options) -> list[int]:
     """Return the places of the texts that stand for a missing value, unless --classes names them."""
-    if not any(np.isnan(number(text)) for text in texts):
-        return []
     words = (MISSING_WORDS | FAILED) - ({"-", "--"} if "+" in texts else set())
     plainly = [folded(text).replace(". ", ".") for text in texts]
     return [i for i, text in enumerate(plainly) if text in words and texts[i] not in options.classes]
@@ -722,120 +702,6 @@ def _numbers(table: Table, name: str) -> np.ndarray:
             "prediction, leave out such rows and add --common-rows"
         )
     return column.numbers
-
-
-def _mixed(parts: Sequence[Part], options: Options) -> str:
-    """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
-    names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
-    whole = [bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names]
-    if options.logits or all(whole) or not any(whole):
-        return ""
-    part, name = names[int(np.argmax(whole))]
-    return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
-
-
-def _named(part: Part, runs: Runs) -> Sequence[str]:
-    """Return what to call the runs of a table."""
-    several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
-    return several if len(several) > 1 else part.role.predicted[-1:]
-
-
-def _far(result: Sequence[Runs]) -> str:
-    """Return what to say if a true value, or a prediction, is written as what is missing is, such as −999."""
-    values = [(f"predictions in {runs.source}", runs.values) for runs in result if runs.kind == "values"]
-    truth = [("true values", runs.y) for runs in result if runs.kind == "values" and runs.y is not None]
-    for name, numbers in (*truth, *values):
-        for one in far(numbers):
-            return (
-                f"{one.value:g} stands in {one.times} of the {name}, {one}: if it means a missing value, leave such "
-                "examples out of all tables"
-            )
-    return ""
-
-
-def _unmatched(result: Sequence[Runs], options: Options) -> str:
-    """Return what to say if a class is predicted and never true, as a word for a failure is."""
-    first = result[0]
-    if first.y is None or first.kind != "labels" or options.classes or len(first.classes) < 3:
-        return ""
-    predicted = np.concatenate([runs.values.ravel() for runs in result])
-    counts = np.bincount(predicted, minlength=len(first.classes))
-    counts[np.unique(first.y)] = 0
-    rare = [i for i in np.flatnonzero(counts).tolist() if counts[i] < 0.5 * len(predicted)]
-    shown = ", ".join(f"{first.classes[i]!r} ({number_of(counts[i], 'time')})" for i in rare[:5])
-    hint = "where it stands for a missing prediction, leave such examples out of all tables"
-    return f"predicted, and in no true value: {shown}: {hint}" if rare else ""
-
-
-def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
-    """Return what to say of a column of relations beside the true values, such as > and =, which is not read."""
-    tables = [outside] if outside else [part.table for part in parts if part.role.truth]
-    for table in tables if kind == "values" else ():
-        for name, column in table.columns.items():
-            codes, texts = column.encoded
-            marks = [bool(re.fullmatch("'?([<>]=?|[≤≥])'?", text)) for text in texts]
-            if any(marks) and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
-                rows = f"{number_of(int(np.array([*marks, False])[codes].sum()), 'row')} of {table.name}"
-                return f"by {name!r}, the true values in {rows} are bounds, and are taken as values"
-    return ""
-
-
-def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
-    """Return what to say if two runs have the same numbers, as a copied file or column has."""
-    seen: dict[bytes, str] = {}
-    for part, runs in zip(parts, result, strict=True):
-        for name, values in zip(_named(part, runs), runs.values, strict=True):
-            if runs.kind == "labels" or len(np.unique(values)) < FEW:
-                continue
-            one = f"{name} in {part.table.name}"
-            if (other := seen.setdefault(sha256(values.tobytes()).digest(), one)) != one:
-                return f"{other} and {one} have the same numbers: if one is a copy of the other, leave it out"
-    return ""
-
-
-def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
-    """Return what to say if a run is related to the first one, but falls as it rises, or as if in another unit."""
-    every: list[tuple[str, np.ndarray]] = []
-    for part, runs in zip(parts, result, strict=True):
-        values = runs.values if runs.kind == "values" else runs.values[..., 1]
-        every += [(f"{name} in {part.table.name}", own) for name, own in zip(_named(part, runs), values, strict=True)]
-    few = len(result[0].ids) < 10  # of few values, spreads differ by chance
-    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
-    if truth is not None:
-        every.append(("the true value", truth))
-    first, one = every[0]
-    ranks = np.unique(one, return_inverse=True)[1]
-    for name, other in every[1:]:
-        low, high = sorted((one.std(), other.std()))
-        related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
-        if related < -0.5 and not few:
-            two = "units" if result[0].kind == "values" else "classes"
-            return f"{name} falls where {first} rises: if these are of two {two}, write both in one"
-        if related < 0.5 or result[0].kind != "values":
-            continue
-        if high > (10 if few or other is truth else 2) * low:  # predictions spread less than what they predict
-            wide, narrow = (name, first) if other.std() == high else (first, name)
-            return (
-                f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"
-            )
-        if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
-            return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
-    return ""
-
-
-def _opposed(parts: Sequence[Part], result: Sequence[Runs]) -> str:
-    """Return what to say if predictions of one of two classes are mostly of examples of the other."""
-    for part, runs in zip(parts, result, strict=True):
-        if runs.y is None or len(runs.classes) != 2 or len(runs.ids) < 20:
-            continue
-        second = (runs.values[..., 1] if runs.kind == "probabilities" else runs.values).mean(axis=0)
-        if second.std() and runs.y.std() and np.corrcoef(second, runs.y)[0, 1] < -0.2:
-            zero, one = runs.classes
-            return (
-                f"{part.role.predicted[-1]} in {part.table.name} says {one} more often where the truth is {zero}: if "
-                f"the classes are exchanged, use --classes {one},{zero}"
-            )
-    return ""
 
 
 def _check_signs(parts: Sequence[Part]) -> None:

@@ -118,6 +118,17 @@ class Roles:
     """The kind of prediction, as far as the names of the columns say it."""
 
 
+@dataclass
+class Part:
+    """A table, the rows of its examples, the roles of its columns, and its true values (T,) with where they are."""
+
+    table: Table
+    grid: Grid
+    role: Roles
+    truth: np.ndarray | None = None
+    place: str = ""
+
+
 def words(name: str) -> list[str]:
     """Return the words and numbers in the name of a column, in lower case."""
     return re.findall(r"[a-z]+|\d+", name.lower())

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmark.errors import number_of
+
 MISSING_WORDS = frozenset(
     re.split(
         r"\|",
@@ -37,8 +39,10 @@ class Far(NamedTuple):
     sure: bool
     """True for −999 and −9999, which are hardly ever measured."""
 
-    def __str__(self) -> str:
-        return f"far from the others ({self.low:g} to {self.high:g})"
+    def said(self, what: str) -> str:
+        """Return a clause on the number, which stands ``times`` times as ``what``, such as a true value."""
+        there = number_of(self.times, what)
+        return f"{self.value:g} stands in {there}, far from the others ({self.low:g} to {self.high:g})"
 
 
 def far(numbers: np.ndarray) -> Iterator[Far]:

@@ -1,0 +1,134 @@
+"""What to say of predictions that were read, but may not mean what they seem to: two units, copies, missing values."""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+
+from benchmark.data.checks.missing import far
+from benchmark.errors import number_of
+from leaderboard.scoring.files import Table
+from leaderboard.scoring.roles import FEW, Options, Part
+from leaderboard.scoring.runs import Runs
+
+
+def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None, options: Options) -> list[str]:
+    """Return a clause on each doubt of the ``result``; ``outside`` has the true values if the tables do not."""
+    first = result[0]
+    probabilities = first.kind == "probabilities"
+    numbers = first.kind == "values" or (probabilities and len(first.classes) == 2)
+    related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
+    mixed = _mixed(parts, options) if probabilities else ""
+    every = mixed, _far(result), _unmatched(result, options), _bounds(parts, outside, first.kind), related
+    return [*filter(None, every)]
+
+
+def _mixed(parts: Sequence[Part], options: Options) -> str:
+    """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
+    names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
+    whole = [bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names]
+    if options.logits or all(whole) or not any(whole):
+        return ""
+    part, name = names[int(np.argmax(whole))]
+    return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
+
+
+def _named(part: Part, runs: Runs) -> Sequence[str]:
+    """Return what to call the runs of a table."""
+    several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
+    return several if len(several) > 1 else part.role.predicted[-1:]
+
+
+def _far(result: Sequence[Runs]) -> str:
+    """Return what to say if a true value, or a prediction, is written as what is missing is, such as −999."""
+    of_values = [runs for runs in result if runs.kind == "values"]
+    numbers = [("true value", runs.y) for runs in of_values if runs.y is not None]
+    numbers += [("prediction", runs.values) for runs in of_values]
+    hint = "if it means a missing value, leave such examples out of all tables"
+    return next((f"{one.said(what)}: {hint}" for what, values in numbers for one in far(values)), "")
+
+
+def _unmatched(result: Sequence[Runs], options: Options) -> str:
+    """Return what to say if a class is predicted and never true, as a word for a failure is."""
+    first = result[0]
+    if first.y is None or first.kind != "labels" or options.classes or len(first.classes) < 3:
+        return ""
+    predicted = np.concatenate([runs.values.ravel() for runs in result])
+    counts = np.bincount(predicted, minlength=len(first.classes))
+    counts[np.unique(first.y)] = 0
+    rare = [i for i in np.flatnonzero(counts).tolist() if counts[i] < 0.5 * len(predicted)]
+    shown = ", ".join(f"{first.classes[i]!r} ({number_of(counts[i], 'time')})" for i in rare[:5])
+    hint = "where it stands for a missing prediction, leave such examples out of all tables"
+    return f"predicted, and in no true value: {shown}: {hint}" if rare else ""
+
+
+def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
+    """Return what to say of a column of relations beside the true values, such as > and =, which is not read."""
+    tables = [outside] if outside else [part.table for part in parts if part.role.truth]
+    for table in tables if kind == "values" else ():
+        for name, column in table.columns.items():
+            codes, texts = column.encoded
+            marks = [bool(re.fullmatch("'?([<>]=?|[≤≥])'?", text)) for text in texts]
+            if any(marks) and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
+                rows = f"{number_of(int(np.array([*marks, False])[codes].sum()), 'row')} of {table.name}"
+                return f"by {name!r}, the true values in {rows} are bounds, and are taken as values"
+    return ""
+
+
+def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if two runs have the same numbers, as a copied file or column has."""
+    seen: dict[bytes, str] = {}
+    for part, runs in zip(parts, result, strict=True):
+        for name, values in zip(_named(part, runs), runs.values, strict=True):
+            if runs.kind == "labels" or len(np.unique(values)) < FEW:
+                continue
+            one = f"{name} in {part.table.name}"
+            if (other := seen.setdefault(sha256(values.tobytes()).digest(), one)) != one:
+                return f"{other} and {one} have the same numbers: if one is a copy of the other, leave it out"
+    return ""
+
+
+def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if a run is related to the first one, but falls as it rises, or as if in another unit."""
+    every: list[tuple[str, np.ndarray]] = []
+    for part, runs in zip(parts, result, strict=True):
+        values = runs.values if runs.kind == "values" else runs.values[..., 1]
+        every += [(f"{name} in {part.table.name}", own) for name, own in zip(_named(part, runs), values, strict=True)]
+    few = len(result[0].ids) < 10  # of few values, spreads differ by chance
+    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
+    if truth is not None:
+        every.append(("the true value", truth))
+    first, one = every[0]
+    ranks = np.unique(one, return_inverse=True)[1]
+    for name, other in every[1:]:
+        low, high = sorted((one.std(), other.std()))
+        related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
+        if related < -0.5 and not few:
+            two = "units" if result[0].kind == "values" else "classes"
+            return f"{name} falls where {first} rises: if these are of two {two}, write both in one"
+        if related < 0.5 or result[0].kind != "values":
+            continue
+        if high > (10 if few or other is truth else 2) * low:  # predictions spread less than what they predict
+            wide, narrow = (name, first) if other.std() == high else (first, name)
+            return (
+                f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"
+            )
+        if (shift := other.mean() - one.mean()) and abs(shift) > 3 * high:
+            return f"{name} is {shift:+,.3g} from {first} on average: if these are two units, write both in one"
+    return ""
+
+
+def _opposed(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if predictions of one of two classes are mostly of examples of the other."""
+    for part, runs in zip(parts, result, strict=True):
+        if runs.y is None or len(runs.classes) != 2 or len(runs.ids) < 20:
+            continue
+        second = (runs.values[..., 1] if runs.kind == "probabilities" else runs.values).mean(axis=0)
+        if second.std() and runs.y.std() and np.corrcoef(second, runs.y)[0, 1] < -0.2:
+            zero, one = runs.classes
+            return (
+                f"{part.role.predicted[-1]} in {part.table.name} says {one} more often where the truth is {zero}: if "
+                f"the classes are exchanged, use --classes {one},{zero}"
+            )
+    return ""
