@@ -2,14 +2,13 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import openpyxl
 import pandas as pd
-import pytest
 import tomli_w
 from rdkit.Chem import MolFromSmiles, MolToSmiles
 
@@ -45,6 +44,17 @@ def workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
     return packed.getvalue()
 
 
+def saved(rows: pd.DataFrame, path: Path) -> Path:
+    """Write a table as Excel workbook, Parquet or CSV, by the end of the file's name."""
+    if path.suffix == ".xlsx":
+        path.write_bytes(workbook(t=[[*rows], *rows.astype(object).to_numpy().tolist()]))
+    elif path.suffix == ".parquet":
+        rows.to_parquet(path)
+    else:
+        rows.to_csv(path, index=False)
+    return path
+
+
 def materials(**columns: Sequence[Any]) -> pd.DataFrame:
     """Return a table without molecules: a name, two numbers (one missing), a text and a target."""
     rng = np.random.default_rng(0)
@@ -75,25 +85,21 @@ def labelled(spec: "DatasetSpec") -> dict[str, float]:
     return {s: y for part in parts for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True)}
 
 
-@pytest.fixture(scope="session")
-def described() -> Callable[..., str]:
-    """``described(folder, table, **fields)`` writes a table and its TOML, and returns the path of the latter.
+def described(folder: Path, table: str | pd.DataFrame, name: str = "mine", **fields: Any) -> str:
+    """Write a table and its TOML with these fields, and return the path of the latter.
 
     Unless the fields say otherwise, the table has the columns ``smiles`` and ``y``, which is 0 or 1.
     """
     from benchmark.data.downloads import verified
     from benchmark.data.rows import load_rows
 
-    def write(folder: Path, table: str | pd.DataFrame, name: str = "mine", **fields: Any) -> str:
-        content = (table if isinstance(table, str) else table.to_csv(index=False)).encode()
-        folder.mkdir(exist_ok=True)
-        (folder / f"{name}.csv").write_bytes(content)
-        about = {"title": "Mine", "task": "classification", "group": "extra", "source": f"file:{name}.csv"}
-        about |= {"sha256": hashlib.sha256(content).hexdigest(), "target": "y", "split": "random:0.8"}
-        toml = about | {"smiles": "smiles", "features": ["morgan:64:2"]} | fields
-        (folder / f"{name}.toml").write_text(tomli_w.dumps(toml), encoding="utf-8")
-        load_rows.cache_clear()
-        verified.cache_clear()
-        return str(folder / f"{name}.toml")
-
-    return write
+    content = (table if isinstance(table, str) else table.to_csv(index=False)).encode()
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.csv").write_bytes(content)
+    about = {"title": "Mine", "task": "classification", "group": "extra", "source": f"file:{name}.csv"}
+    about |= {"sha256": hashlib.sha256(content).hexdigest(), "target": "y", "split": "random:0.8"}
+    toml = about | {"smiles": "smiles", "features": ["morgan:64:2"]} | fields
+    (folder / f"{name}.toml").write_text(tomli_w.dumps(toml), encoding="utf-8")
+    load_rows.cache_clear()
+    verified.cache_clear()
+    return str(folder / f"{name}.toml")

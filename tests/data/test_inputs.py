@@ -13,7 +13,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import SMILES, dataset, workbook
+from .conftest import SMILES, dataset, materials, saved
 
 MEASURED = load_spec("b3db_measured")
 
@@ -108,14 +108,11 @@ def test_a_learner_that_reads_smiles_gets_those_of_the_rows_that_can_be_read():
     assert read.smiles.tolist() == table["smiles"].tolist()
     read, _ = featuriser(pd.DataFrame({"smiles": ["CCO", "no molecule", " C "]}))
     assert read.smiles.tolist() == ["CCO", "C"]
-
-
-def test_a_learner_that_reads_smiles_gets_them_beside_the_numbers_of_a_table(staged_data):
-    spec = MEASURED.model_copy(update={"features": ("morgan:64:1",)})
-    rows = load_rows(spec)
-    featuriser = Featuriser.of(spec, rows, np.arange(9), "smiles")
-    read, _ = featuriser(inputs_of(spec, rows).iloc[:5])
-    assert (len(read), read.x.shape, read.smiles.tolist()) == (5, (5, 64), rows.used["smiles"].tolist()[:5])
+    beside_numbers = Featuriser.of(
+        MEASURED.model_copy(update={"features": ("morgan:64:1",)}), rows, np.arange(9), "smiles"
+    )
+    read, _ = beside_numbers(table)
+    assert (read.x.shape, read.smiles.tolist()) == ((5, 64), table["smiles"].tolist())
 
 
 def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
@@ -133,32 +130,25 @@ def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
             "column 'smiles': expected a molecule of at most 500 atoms and 5,000 characters, found"
         )
         assert len(reason) < 200
-
-
-def test_no_row_that_can_be_read_gives_no_features():
-    featuriser, _, _ = made(MEASURED)
     read, reasons = featuriser(pd.DataFrame({"smiles": ["?"]}))
     assert (len(read), len(read.smiles), len(reasons)) == (0, 0, 1)
     assert len(featuriser(pd.DataFrame({"smiles": []}))[1]) == 0
 
 
-def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_numbers(staged_data):
-    featuriser, rows, split = made(load_spec("mof_thermal"))
-    table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:4]].reset_index(drop=True).astype(object)
-    name = table.columns[3]
-    table.loc[0, name] = None
-    table.loc[1, name] = "many"
-    table.loc[2, name] = float("inf")
-    read, reasons = featuriser(table)
-    assert len(read) == 2
-    assert list(reasons) == [
+def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_numbers_near_it(tmp_path):
+    materials().to_csv(tmp_path / "t.csv", index=False)
+    featuriser, rows, split = made(dataset(tmp_path / "t.csv", target="stable"))
+    read, reasons = featuriser(pd.DataFrame({"pore": [None, "many", float("inf"), 1e99, 2.5], "density": 0.5}))
+    assert len(read) == len(read.smiles) == 2
+    assert reasons.tolist() == [
         "",
-        f"column {name!r}: expected a number, found 'many'",
-        f"column {name!r}: expected a number, found inf",
+        "column 'pore': expected a number, found 'many'",
+        "column 'pore': expected a number, found inf",
+        "a feature is too far from those of the training pool for single precision",
         "",
     ]
-    whole = featuriser(table.assign(**{name: rows.x[split.train, 3].mean()}))[0]
-    np.testing.assert_allclose(read.x[0], whole.x[0], atol=1e-6)
+    mean = np.nanmean(rows.x[split.train, 0])
+    np.testing.assert_allclose(read.x[0], featuriser(pd.DataFrame({"pore": [mean], "density": 0.5}))[0].x[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
@@ -168,20 +158,10 @@ def test_a_text_that_means_a_missing_number_in_the_dataset_means_one_in_a_new_ta
     table.to_csv(tmp_path / "t.csv", index=False)
     spec = dataset(tmp_path / "t.csv", id_column="sample")
     featuriser, rows, _ = made(spec.model_copy(update={"missing": ("n.d.", "-999"), "ignore": ()}))
-    path = tmp_path / f"new.{kind}"
-    path.write_bytes(workbook(t=[[*table], *table.to_numpy().tolist()])) if kind == "xlsx" else table.to_csv(path)
-    x, _, reasons = featuriser.read(readers.read(path.read_bytes(), path.name))
+    content = saved(table, tmp_path / f"new.{kind}").read_bytes()
+    x, _, reasons = featuriser.read(readers.read(content, f"new.{kind}"))
     assert (reasons == "").all()
     np.testing.assert_array_equal(x, rows.x)
-
-
-def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
-    featuriser, rows, split = made(load_spec("mof_thermal"))
-    table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:2]].reset_index(drop=True)
-    table.iloc[0, 3] = 1e99
-    read, reasons = featuriser(table)
-    assert len(read) == len(read.smiles) == 1
-    assert reasons[0] == "a feature is too far from those of the training pool for single precision"
 
 
 @pytest.fixture
@@ -199,14 +179,9 @@ def of_commas(tmp_path):
 @pytest.mark.parametrize("kind", ["xlsx", "parquet", "csv"])
 def test_numbers_are_read_as_the_new_table_has_them_where_the_dataset_has_decimal_commas(of_commas, tmp_path, kind):
     featuriser, rows = of_commas
-    path = tmp_path / f"new.{kind}"
-    if kind == "xlsx":
-        path.write_bytes(workbook(t=[[*rows], *rows.astype(object).to_numpy().tolist()]))
-    elif kind == "parquet":
-        rows.to_parquet(path)
-    else:
-        rows.to_csv(path, index=False, sep=";", decimal=",")
-    x, _, reasons = featuriser.read(readers.read(path.read_bytes(), path.name))
+    text = rows.to_csv(index=False, sep=";", decimal=",").encode()
+    content = text if kind == "csv" else saved(rows, tmp_path / f"new.{kind}").read_bytes()
+    x, _, reasons = featuriser.read(readers.read(content, f"new.{kind}"))
     assert (reasons == "").all()
     np.testing.assert_array_equal(x, rows[["a", "b"]].to_numpy())
 

@@ -6,7 +6,6 @@ import pytest
 import tomli_w
 
 from benchmark.data.problem import load_problem
-from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.errors import UserError
 
@@ -77,10 +76,14 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
         ("limits = [5, 9]", "no row is left by 'where' and 'limits'"),
         ('positive = "1"\nnegative = "1.0"', "two of the classes 1.0, 1 mean the same"),
         ('classes = ["0", "1", "01"]', "two of the classes 0, 1, 01 mean the same"),
+        ('source = "file:a\\u0000b"', "field 'source'"),
+        (f'source = "file:{"x" * 5000}"', "is missing"),  # which no file can be called
     ],
 )
 def test_a_field_that_does_not_go_with_the_table_is_an_error_of_the_user(tmp_path, field, message):
-    path = written(tmp_path, BACE.replace('target = "Class"', f'target = "Class"\n{field}'))
+    name = field.partition(" =")[0]
+    others = [line for line in BACE.splitlines() if not line.startswith(f"{name} ")]
+    path = written(tmp_path, "\n".join([*field.splitlines(), *others]))
     with pytest.raises(UserError, match=message):
         load_problem(path)
 
@@ -89,14 +92,6 @@ def test_a_field_that_does_not_go_with_the_table_is_an_error_of_the_user(tmp_pat
 def test_what_is_no_toml_is_an_error_that_names_the_file(tmp_path, text):
     with pytest.raises(UserError, match=r"mine\.toml: not a TOML file"):
         load_spec(written(tmp_path, text))
-
-
-@pytest.mark.parametrize("file", ["a\\u0000b", "x" * 5000])
-def test_a_source_that_no_file_can_have_is_an_error_of_the_user(tmp_path, file):
-    lines = [line for line in BACE.splitlines() if not line.startswith("source")]
-    path = written(tmp_path, "\n".join([f'source = "file:{file}"', *lines]))
-    with pytest.raises(UserError, match=r"field 'source'|is missing"):
-        load_rows(load_spec(path))
 
 
 def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):

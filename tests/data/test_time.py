@@ -14,6 +14,8 @@ from benchmark.run.runner import retrain
 from benchmark.train import before_update, sample_for
 from benchmark.types import Model, Problem, Sample
 
+from .conftest import described
+
 
 @pytest.mark.parametrize(
     ("texts", "days"),
@@ -74,7 +76,7 @@ def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None
 
 @pytest.mark.parametrize("merge", ["", "mean"])
 @pytest.mark.parametrize("text", ["soon", "9999-12-31", "44000"])
-def test_a_text_that_is_no_date_is_found_by_dataset_column_and_line(described, tmp_path: Path, text, merge) -> None:
+def test_a_text_that_is_no_date_is_found_by_dataset_column_and_line(tmp_path: Path, text, merge) -> None:
     table = table_of(MOLECULES)
     table.loc[5, "day"] = text
     with pytest.raises(UserError, match=f"^mine: column 'day', line 7: '{text}' is not a date: .* leave the field"):
@@ -82,21 +84,13 @@ def test_a_text_that_is_no_date_is_found_by_dataset_column_and_line(described, t
 
 
 def test_the_pool_is_in_the_order_of_time_and_the_test_is_later() -> None:
-    split = make_split(
-        "time:day:0.5",
-        99,
-        [""] * 7,
-        ["2024-03-03", "2024-01-01", "", "2024-02-02", "2024-03-03", "2024-01-01", "2024-03-04"],
-    )
+    days = ["2024-03-03", "2024-01-01", "", "2024-02-02", "2024-03-03", "2024-01-01", "2024-03-04"]
+    split = make_split("time:day:0.5", 99, [""] * 7, days, range(7))
     assert (split.train.tolist(), split.tests["id"].tolist()) == ([1, 5, 3], [0, 4, 6]), "row 2 has no date"
-
-
-def test_rows_of_one_date_stay_together() -> None:
-    years = ["2001"] * 3 + ["2002"] * 6 + ["2003"]
-    split = make_split("time:year", 1, [""] * 10, years)
-    assert len(split.train) == 9, "nearer to 8 than 3"
+    split = make_split("time:year", 1, [""] * 10, ["2001"] * 3 + ["2002"] * 6 + ["2003"], range(10))
+    assert len(split.train) == 9, "rows of one date stay together, and 9 is nearer to 8 than 3"
     with pytest.raises(UserError, match="leaves no row in 'id'"):
-        make_split("time:year", 1, [""] * 3, ["2001"] * 3)
+        make_split("time:year", 1, [""] * 3, ["2001"] * 3, range(3))
 
 
 MOLECULES = ["C" * n + end for n in range(1, 21) for end in ("O", "N", "Cl", "F")]
@@ -107,7 +101,7 @@ def table_of(molecules: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"smiles": molecules, "y": np.arange(len(molecules)) % 7 + 0.5, "day": days})
 
 
-def test_a_later_measurement_does_not_change_an_earlier_target(described, tmp_path: Path) -> None:
+def test_a_later_measurement_does_not_change_an_earlier_target(tmp_path: Path) -> None:
     table = table_of(MOLECULES)
     again = table.iloc[:4].assign(y=100.0, day="2024-12-31")
     same_day = table.iloc[:1].assign(y=2.5)
@@ -118,7 +112,7 @@ def test_a_later_measurement_does_not_change_an_earlier_target(described, tmp_pa
 
 
 @pytest.fixture(scope="module")
-def problems(described, tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem, Problem]:
+def problems(tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem, Problem]:
     """The old pool, the new one, and the new one after everything later than the old pool was changed."""
     table = table_of(MOLECULES)
     poisoned = table.copy()
@@ -150,9 +144,8 @@ def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems)
     assert not np.array_equal(new.evals["id"].y, poisoned.evals["id"].y)
     ours, theirs = (incumbent(sample_for(of, "update", 1)[0]) for of in (new, poisoned))
     np.testing.assert_array_equal(ours.predict(new.train.inputs), theirs.predict(new.train.inputs))
-    fresh, changed = (
-        retrain(make_method("erm", "regression"), of, (1,), "update")["id"].values for of in (new, poisoned)
-    )
+    erm = make_method("erm", "regression")
+    fresh, changed = (retrain(erm, of, (1,), "update")["id"].values for of in (new, poisoned))
     assert not np.array_equal(fresh, changed), "the new model does see them"
 
 

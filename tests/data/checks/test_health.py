@@ -8,14 +8,13 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity
 
-from benchmark.data import features, rows
 from benchmark.data.checks import health
 from benchmark.data.checks.health import Left, Part, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
-from benchmark.data.checks.molecules import molecules
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
+from tests.data.conftest import described
 
 MESSY = """smiles,y,part
 CCO,1,train
@@ -36,14 +35,9 @@ CCN,0,ood
 """
 
 
-@pytest.fixture
-def dataset(described):
-    """``dataset(folder, text)`` is the spec of a table with the columns smiles, y and (for the default split) part."""
-
-    def made(folder, text, **fields):
-        return load_spec(described(folder, text, **({"features": ["morgan:2048:2"], "split": "given:part"} | fields)))
-
-    return made
+def dataset(folder, text, **fields):
+    """Return the spec of a table with the columns smiles, y and (for the default split) part."""
+    return load_spec(described(folder, text, **({"features": ["morgan:2048:2"], "split": "given:part"} | fields)))
 
 
 def balanced(*rows):
@@ -111,9 +105,7 @@ def test_distinct_and_conflicting_molecules_are_as_many_as_published(name, disti
         ("6.1", "7.5", {"task": "regression"}, True),
     ],
 )
-def test_targets_of_a_molecule_conflict_if_a_model_learns_different_ones(
-    dataset, tmp_path, one, other, fields, conflict
-):
+def test_targets_of_a_molecule_conflict_if_a_model_learns_different_ones(tmp_path, one, other, fields, conflict):
     fill = ["CCF,1,train", "CCCl,8,train", "CCBr,1,id", "CCI,8,id"]
     text = "\n".join(["smiles,y,part", f"CCO,{one},train", f"OCC,{other},train", *fill])
     assert [repeat.conflict for repeat in examine(dataset(tmp_path, text, **fields), 0).repeats] == [conflict]
@@ -155,7 +147,7 @@ def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
 # A small table with known faults
 
 
-def test_every_row_that_is_left_out_is_reported_with_line_and_reason(dataset, tmp_path):
+def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
     assert health.left_out == (
@@ -168,7 +160,7 @@ def test_every_row_that_is_left_out_is_reported_with_line_and_reason(dataset, tm
     assert (health.rows, health.parsable, health.used) == (14, 11, 10)
 
 
-def test_balance_and_leaks_of_each_part_are_counted(dataset, tmp_path):
+def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     assert health.parts == {
         "train": Part(5, positive=3 / 5),
@@ -177,7 +169,7 @@ def test_balance_and_leaks_of_each_part_are_counted(dataset, tmp_path):
     }
 
 
-def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(dataset, tmp_path):
+def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(tmp_path):
     text = "smiles,y,part\nCCO,1,train\nCCN,2,train\nCCC,6,train\nCCS,4,id\nCCF,5,id\n"
     health = examine(dataset(tmp_path, text, task="regression"), 0)
     train = health.parts["train"]
@@ -187,31 +179,10 @@ def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(datase
     assert "training pool          3 rows, target 3 on average, standard deviation 2.16" in to_text(health)
 
 
-def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(dataset, tmp_path, monkeypatch):
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
-    known = load_spec("b3db_measured")
-    canonical = load_rows(known).used["canonical"][:40]
-    spec = dataset(tmp_path, balanced(*(f"{smiles},{n % 2}" for n, smiles in enumerate(canonical))))
-    examine(spec, 0)
-    load_rows.cache_clear()
-    molecules.cache_clear()
-
-    def refused(*_, **__):
-        raise AssertionError("neither is needed to compare molecules")
-
-    compared = []
-    monkeypatch.setattr(health, "dataset_names", lambda: ["b3db_measured", "waterbirds"])
-    monkeypatch.setattr(rows, "MurckoScaffoldSmiles", refused)
-    monkeypatch.setitem(features.FEATURES, "morgan", refused)
-    report = examine(spec, 0, overlaps=True, through=lambda names: compared.extend(names) or names)
-    assert compared == ["b3db_measured"]
-    assert [(other.dataset, other.shared) for other in report.overlaps] == [("b3db_measured", 40)]
-
-
 # Reports
 
 
-def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(dataset, tmp_path):
+def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(tmp_path):
     unparsable = [f"{'C' * n}(,1" for n in range(1, 26)]
     conflicts = [f"{smiles},{y}" for n in range(1, 24) for y, smiles in enumerate(("N" + "C" * n, "C" * n + "N"))]
     health = examine(dataset(tmp_path, balanced(*unparsable, *conflicts)), 0)
@@ -223,7 +194,7 @@ def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(dataset, tmp_path
     assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
 
 
-def test_a_run_warns_in_a_few_lines(dataset, tmp_path):
+def test_a_run_warns_in_a_few_lines(tmp_path):
     assert to_lines(examine(dataset(tmp_path, MESSY), 0)) == [
         "mine: 10 of 14 rows are used",
         "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
@@ -239,7 +210,7 @@ def test_a_run_warns_in_a_few_lines(dataset, tmp_path):
     ]
 
 
-def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(dataset, tmp_path):
+def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(tmp_path):
     spec = dataset(tmp_path, MESSY)
     health = examine(spec, 0)
     files = reports(spec, 0)

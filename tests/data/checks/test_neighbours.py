@@ -9,6 +9,7 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark.data.checks.neighbours import CLOSE, neighbours
 from benchmark.data.problem import load_problem
+from tests.data.conftest import described
 
 ALKYL = ["C" * n for n in range(3, 9)]
 MOLECULES = [
@@ -31,7 +32,7 @@ def flat(smiles: str) -> str:
     return Chem.MolToSmiles(molecule)
 
 
-def test_neighbours_are_those_of_a_slow_loop(described, tmp_path: Path) -> None:
+def test_neighbours_are_those_of_a_slow_loop(tmp_path: Path) -> None:
     table = pd.DataFrame(MOLECULES, columns=["smiles", "y"]).sample(frac=1, random_state=0)
     problem = load_problem(described(tmp_path, table, features=["morgan:256:2"], split="random:0.6"))
     train, test = problem.train, problem.evals["id"]
