@@ -2,7 +2,7 @@
 
 A few kilobytes of Parquet can expand to terabytes, and its headers may lie: the kernel refuses any excessive allocation
 of the process, and each batch is small. The process is started by path (``python -I parquet.py``), so that only pyarrow
-is loaded. Each line of standard input names a file and its columns as JSON; standard output has an Arrow stream each.
+is loaded. Each line of standard input names a file as JSON; standard output has an Arrow stream each.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,8 +47,8 @@ def one_process() -> Iterator[None]:
             child.communicate()
 
 
-def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the rows of a Parquet file, or these ``columns`` of it, in batches of at most 256 MiB; the first is empty.
+def batches(path: Path) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the rows of a Parquet file in batches of at most 256 MiB; the first is empty.
 
     Raises ValueError for a file that cannot be read with bounded memory.
     """
@@ -57,7 +57,7 @@ def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.Re
     assert child.stdout is not None
     message = ""
     try:
-        child.stdin.write(json.dumps([os.path.abspath(path), columns]).encode() + b"\n")
+        child.stdin.write(json.dumps(os.path.abspath(path)).encode() + b"\n")
         child.stdin.flush()
         with pa.ipc.open_stream(child.stdout) as stream:
             yield pa.RecordBatch.from_pylist([], schema=stream.schema)
@@ -87,29 +87,22 @@ def _started() -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
 
-def _write(path: str, columns: list[str] | None) -> None:
+def _write(path: str) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would hold the whole file
         rows = max(1, min(ROWS, CELLS // max(1, file.metadata.num_columns)))
-        whole = file.schema_arrow
-        chosen = [*whole] if columns is None else [whole.field(name) for name in columns]  # in the order of the batches
-        schema = pa.schema([_plain(field) for field in chosen], whole.metadata)
+        schema = pa.schema([_plain(field) for field in file.schema_arrow], file.schema_arrow.metadata)
         with pa.ipc.new_stream(sys.stdout.buffer, schema) as stream:
-            for batch in file.iter_batches(rows, columns=columns, use_threads=False):
-                decoded = [_decoded(column) for column in batch.columns]
-                if sum(column.nbytes for column in decoded) > BYTES:
+            for batch in file.iter_batches(rows, use_threads=False):
+                decoded = batch.cast(schema)  # entries of a dictionary may be repeated millions of times
+                if decoded.nbytes > BYTES:
                     raise MemoryError
-                stream.write_batch(pa.RecordBatch.from_arrays(decoded, schema=schema))
+                stream.write_batch(decoded)
 
 
 def _plain(field: pa.Field) -> pa.Field:
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-
-
-def _decoded(column: pa.Array) -> pa.Array:
-    """Write out a dictionary, whose entries may be repeated millions of times."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def main() -> int:
@@ -128,7 +121,7 @@ def main() -> int:
             if resource:
                 limit = int(time.process_time()) + SECONDS
                 resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-            _write(*json.loads(line))
+            _write(json.loads(line))
             sys.stdout.buffer.write(DONE)
             sys.stdout.buffer.flush()
     except BrokenPipeError:
