@@ -101,11 +101,7 @@ def part_of(text: str) -> str | None:
     return "ood" if parts in ({"", "ood"}, {"id", "ood"}) else None  # external validation, test_ood
 
 
-def _row(lines: Sequence[int], i: int) -> str:
-    return f"line {lines[i]}" if len(lines) else f"used row {i + 1}"
-
-
-def given_split(parts: Sequence[str], lines: Sequence[int] = ()) -> Split:
+def given_split(parts: Sequence[str], lines: Sequence[int]) -> Split:
     """Return the split of a column with words for its parts. Raises UserError for an unknown one, with its line."""
     meant = [part_of(text) for text in parts]
     for i, part in enumerate(meant):
@@ -113,7 +109,7 @@ def given_split(parts: Sequence[str], lines: Sequence[int] = ()) -> Split:
             hint = "for numbers of folds, use --split fold:COLUMN"
             raise UserError(
                 f"split 'given': expected train, test (or id), ood or validation, found {parts[i]!r} in "
-                f"{_row(lines, i)}; {hint if parts[i] else 'validation leaves a row out'}"
+                f"line {lines[i]}; {hint if parts[i] else 'validation leaves a row out'}"
             )
     rows = {
         name: np.array([i for i, part in enumerate(meant) if part == name], dtype=np.int64)
@@ -122,7 +118,7 @@ def given_split(parts: Sequence[str], lines: Sequence[int] = ()) -> Split:
     return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
 
 
-def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int] = ()) -> Split:
+def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int]) -> Split:
     """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError.
 
     A number may follow a word, as in ``fold 3``; the ``-`` of ``fold-3`` is a hyphen.
@@ -132,7 +128,7 @@ def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int] = ()
     wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
         raise UserError(
-            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in {_row(lines, wrong[0])}: write the "
+            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in line {lines[wrong[0]]}: write the "
             "fold of the row, or leave the row out of the table"
         )
     test = (numbers == (numbers.max() if fold is None else fold)).to_numpy()
@@ -150,7 +146,7 @@ def group_split(groups: Sequence[str], seed: int) -> Split:
     return Split(rows[train], {"id": rows[test]})
 
 
-def ood_split(parts: Sequence[str], seed: int, lines: Sequence[int] = ()) -> Split:
+def ood_split(parts: Sequence[str], seed: int, lines: Sequence[int]) -> Split:
     """Return a split with a given OOD test: the rows marked ``test`` or ``ood``; the others are split at random, 4:1.
 
     Raises UserError for a text that ``part_of`` does not know.
@@ -294,7 +290,7 @@ def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     return certain.fillna(whole[0])
 
 
-def time_split(dates: Sequence[str], share: float, column: str = "", lines: Sequence[int] = ()) -> Split:
+def time_split(dates: Sequence[str], share: float, column: str, lines: Sequence[int]) -> Split:
     """Split rows by their dates (``moments``): the pool, in the order of time, and the later rows as the ID test.
 
     Rows of one date stay together: the pool ends with the date that brings it nearest to ``share`` of the rows. Rows of
@@ -309,10 +305,8 @@ def time_split(dates: Sequence[str], share: float, column: str = "", lines: Sequ
     return Split(order[:end], {"id": order[end:]})
 
 
-def make_split(
-    name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str], lines: Sequence[int] = ()
-) -> Split:
-    """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
+def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str], lines: Sequence[int]) -> Split:
+    """Return the split called ``name`` of rows with these scaffolds, entries in the split column, and lines.
 
     Raises UserError for an unknown name, for an entry that cannot be read, and for a split with an empty part.
     """

@@ -18,6 +18,8 @@ from benchmark.data.spec import dataset_names, load_spec
 from benchmark.data.splits import given_split, make_split, random_split, scaffold_split
 from benchmark.errors import UserError
 
+from .conftest import described
+
 REFERENCE = Path(os.environ.get("CHURN_DATA_DIR", "")).parent / "reference" / "splits.csv"
 PUBLISHED = csv.DictReader(REFERENCE.read_text(encoding="utf-8").splitlines() if REFERENCE.is_file() else [])
 ROWS = [row for row in PUBLISHED if row["dataset"] in dataset_names()]
@@ -31,6 +33,11 @@ TEXTS = [
 ]
 SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=MolFromSmiles(text), includeChirality=False) for text in TEXTS}
 ALL = [SCAFFOLDS[text] for text in TEXTS]
+
+
+def split_of(name, parts, seed=99):
+    """Return a split of rows on every fifth line with these entries in the split column."""
+    return make_split(name, seed, [""] * len(parts), parts, range(2, 5 * len(parts), 5))
 
 
 @pytest.mark.slow
@@ -63,7 +70,7 @@ def test_the_parts_hold_each_row_once_and_share_no_scaffold_with_ood(texts, seed
 
 @pytest.mark.parametrize("name", ["scaffold:0.8", "random:0.8"])
 def test_the_split_depends_on_the_canonical_seed_and_on_nothing_else(name):
-    first, again, other = (make_split(name, seed, ALL * 5, [""] * 50).train for seed in (99, 99, 7))
+    first, again, other = (make_split(name, seed, ALL * 5, [""] * 50, range(50)).train for seed in (99, 99, 7))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -90,7 +97,7 @@ def test_a_random_split_holds_each_row_once_and_has_no_ood_test(n, train):
     ],
 )
 def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_are_left_out(words, parts):
-    assert {part: rows.tolist() for part, rows in given_split(words.split()).parts().items()} == parts
+    assert {part: rows.tolist() for part, rows in given_split(words.split(), range(9)).parts().items()} == parts
 
 
 @pytest.mark.parametrize(
@@ -105,75 +112,48 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("time:batch", ["FY99", "FY01"], "'FY99' may be a year of two digits"),
         ("ood:f", ["train", "x"], "found 'x' in line 7; for numbers"),
         ("fold:f", ["1", ""], "found '' in line 7: write the fold of the row"),
+        ("fold:f", ["0", "x"], "expected numbers of folds, found 'x' in line 7"),
+        ("fold:f", ["1", "1"], "no row in"),
+        ("given:f", ["train", "ood"], "no row in 'id'; if the rows of 'ood' are its only test set, write test there"),
+        ("scaffold:0.8", ["", ""], r"leaves no row in 'train': .* choose another, such as random:0\.8$"),
+        *(("scaffold:0.0", ["", ""], "no row in 'train'$"), ("scaffold:1.0", ["", ""], "no row in 'ood'$")),
+        *((name, ["", ""], "no row in 'id'$") for name in ("random:1.0", "random:0.0")),
+        *(
+            (name, ["", ""], f"split '{name}'.*scaffold:0.8")
+            for name in ("randm:0.8", "scaffold", "scaffold:most", "given")
+        ),
     ],
 )
-def test_a_text_that_says_nothing_of_a_split_is_named_by_its_line(split, texts, message):
+def test_a_split_that_cannot_be_is_refused_with_the_line_or_part(split, texts, message):
     with pytest.raises(UserError, match=message):
-        make_split(split, 99, ["", ""], texts, [2, 7])
-
-
-@pytest.mark.parametrize(("name", "test"), [("fold:f", [2, 5]), ("fold:f:0", [0, 3]), ("fold:f:1", [1, 4])])
-def test_one_fold_is_the_test_set_by_default_the_last(name, test):
-    split = make_split(name, 99, [""] * 6, ["0", "fold1", "2.0"] * 2)
-    assert split.tests["id"].tolist() == test
-    assert sorted([*split.train, *test]) == [*range(6)]
-    for parts, message in (
-        (["0", "x"], "expected numbers of folds, found 'x' in used row 2"),
-        (["1", "1"], "no row in"),
-    ):
-        with pytest.raises(UserError, match=message):
-            make_split("fold:f", 99, [""] * 2, parts)
+        split_of(split, texts)
 
 
 @pytest.mark.parametrize(
-    ("texts", "test"),
+    ("name", "texts", "test"),
     [
-        (["fold-1", "fold-5", "Fold-2"], "fold-5"),
-        (["k-fold-1", "k-fold-2"], "k-fold-2"),
-        (["cv_-1", "cv_-2"], "cv_-2"),
-        (["-1", "0", "-2"], "0"),
-        (["fold -2", "fold -1"], "fold -1"),
+        *((name, ["0", "fold1", "2.0"] * 2, of) for name, of in (("f", [2, 5]), ("f:0", [0, 3]), ("f:1", [1, 4]))),
+        ("f", ["fold-1", "fold-5", "Fold-2"], [1]),  # a hyphen after a word is no minus
+        *(("f", texts, [1]) for texts in (["k-fold-1", "k-fold-2"], ["cv_-1", "cv_-2"])),
+        *(("f", texts, [1]) for texts in (["-1", "0", "-2"], ["fold -2", "fold -1"])),
     ],
 )
-def test_a_hyphen_after_a_word_is_no_minus_before_the_number_of_a_fold(texts, test):
-    split = make_split("fold:f", 99, [""] * len(texts), texts)
-    assert [texts[row] for row in split.tests["id"]] == [test]
+def test_one_fold_is_the_test_set_by_default_the_last(name, texts, test):
+    split = split_of(f"fold:{name}", texts)
+    assert split.tests["id"].tolist() == test
+    assert sorted([*split.train, *test]) == [*range(len(texts))]
 
 
-def test_mirror_images_share_a_scaffold(described, tmp_path):
+def test_mirror_images_share_a_scaffold(tmp_path):
     smiles = ["O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1"] * 5 + ["CCO"] * 10
     table = pd.DataFrame({"smiles": smiles, "y": [0, 1] * 10})
     used = load_rows(load_spec(described(tmp_path, table, split="scaffold:0.5"))).used
     assert used["scaffold"].nunique() == 2  # the ring system and the empty scaffold
 
 
-@pytest.mark.parametrize("name", ["randm:0.8", "scaffold", "scaffold:most", "given"])
-def test_an_unknown_split_is_an_error_that_shows_how_to_name_one(name):
-    with pytest.raises(UserError, match=f"split '{name}'.*scaffold:0.8"):
-        make_split(name, 99, ALL, [""] * len(ALL))
-
-
-def test_molecules_of_one_scaffold_are_told_to_split_otherwise():
-    with pytest.raises(UserError, match=r"leaves no row in 'train': .* choose another, such as random:0\.8$"):
-        make_split("scaffold:0.8", 99, ["c1ccccc1"] * 40, [""] * 40)
-
-
-@pytest.mark.parametrize(
-    ("name", "part"), [("scaffold:0.0", "train"), ("scaffold:1.0", "ood"), ("random:1.0", "id"), ("random:0.0", "id")]
-)
-def test_a_split_that_leaves_a_part_empty_is_an_error_that_names_the_part(name, part):
-    with pytest.raises(UserError, match=f"leaves no row in '{part}'$"):
-        make_split(name, 99, ALL, [""] * len(ALL))
-
-
-def test_a_given_split_whose_only_test_set_is_external_is_an_error_with_the_remedy():
-    with pytest.raises(UserError, match="no row in 'id'; if the rows of 'ood' are its only test set, write test there"):
-        make_split("given:Set", 99, [""] * 3, ["training", "validation", "external"])
-
-
 def test_a_group_split_keeps_groups_together():
     groups = [f"g{i % 17}" for i in range(170)]
-    split = make_split("group:series", 99, [""] * 170, groups)
+    split = split_of("group:series", groups)
     train, test = ({groups[i] for i in rows} for rows in split.parts().values())
     assert not train & test
     assert len(train) == 13  # 80 % of 17 groups, rounded down
@@ -182,10 +162,10 @@ def test_a_group_split_keeps_groups_together():
 
 def test_an_ood_split_tests_on_the_marked_rows_and_splits_the_others_at_random():
     parts = ["train"] * 80 + ["test"] * 20
-    split = make_split("ood:split", 99, [""] * 100, parts)
+    split = split_of("ood:split", parts)
     assert split.tests["ood"].tolist() == list(range(80, 100))
     assert (len(split.train), len(split.tests["id"])) == (64, 16)
     assert set(split.train) | set(split.tests["id"]) == set(range(80))
-    other = make_split("ood:split", 7, [""] * 100, parts)
+    other = split_of("ood:split", parts, 7)
     assert set(other.train) != set(split.train)
     assert other.tests["ood"].tolist() == split.tests["ood"].tolist()
