@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -678,10 +678,9 @@ def _counted(texts: pd.Series) -> str:
 
 def _opposite(one: str, other: str) -> bool:
     """Return whether two labels are each other's opposite, as active and inactive, or yes and no."""
-    a, b = folded(one), folded(other)
-    negated = any(a == prefix + b or b == prefix + a for prefix in NEGATED)
-    return negated or bool(
-        (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b)) or (POSITIVE.fullmatch(b) and NEGATIVE.fullmatch(a))
+    return any(
+        a in [prefix + b for prefix in NEGATED] or (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b))
+        for a, b in permutations((folded(one), folded(other)))
     )
 
 

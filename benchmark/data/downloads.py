@@ -21,13 +21,12 @@ from benchmark.files import cache_folder, folder_of, offline
 
 DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
 DATAVERSE = "https://dataverse.harvard.edu/api/access/datafile/"
-MOF = {
-    "full_TSD_data.csv": "https://raw.githubusercontent.com/Jayden-Elliott/MRSEC-MOFs/"
-    "730541686da5cd86cc072817ef401b24c60a26de/ml/full_TSD_data.csv",
-    "SSD_id_prop_feat.csv": "https://raw.githubusercontent.com/zhangshd/MOFSNN/"
-    "1cc394075b54d2ac3a62f2ca7bab510ab8f414e2/CGCNN_MT/data/SSD/id_prop_feat.csv",
-}
 GITHUB = "https://raw.githubusercontent.com/"
+MOF = {
+    "full_TSD_data.csv": "Jayden-Elliott/MRSEC-MOFs/730541686da5cd86cc072817ef401b24c60a26de/ml/full_TSD_data.csv",
+    "SSD_id_prop_feat.csv": "zhangshd/MOFSNN/1cc394075b54d2ac3a62f2ca7bab510ab8f414e2/CGCNN_MT/data/SSD/"
+    "id_prop_feat.csv",
+}
 COLLECTIONS = {
     "adme": "molecularinformatics/Computational-ADME/b00df003de117ce9e5b381afd886095c5f2af2d5/",
     "asap": "apalania/Polaris-ASAP-OpenADMET_Challenge-2025_Final/cb6beacd86843cd63d1155312ceb334cd7c40df3/Datasets/",
@@ -44,10 +43,11 @@ KEPT_AS = {"expansionrx/train.csv": "openadmet/expansion_data_train.csv", "pxr":
 BY_HAND = {
     "chembl35": ("time", "https://doi.org/10.6019/CHEMBL.database.35"),
     "moonshot": ("time", "https://github.com/asapdiscovery/COVID_moonshot_data_clean"),
+    "tadf": ("tadf", "https://doi.org/10.6084/m9.figshare.24004182"),
     "tdc_group": ("tdc_group", "https://tdcommons.ai/benchmark/admet_group/overview/"),
     "thermo": ("thermo", "https://github.com/KRICT-DATA/SIMD"),
 }
-"""Folder and web page of tables that are made from others, so that no server has the file itself."""
+"""Folder and web page of tables that are made from others, or whose server does not hand the file to a program."""
 GZIP = b"\x1f\x8b"
 TIMEOUT = (10, 30)
 """Seconds to wait for a connection, and for the next bytes."""
@@ -91,8 +91,7 @@ SOURCES: dict[str, Callable[[str], Origin]] = {
     "b3db": _b3db,
     "file": lambda name: Origin(path=Path(name)),
     "moleculenet": lambda name: Origin(place=f"molnet/{name.removesuffix('.gz')}", url=DEEPCHEM + name),
-    "mof": lambda name: Origin(place=f"mof/{name}", url=MOF[name]),
-    "tadf": lambda name: Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182"),
+    "mof": lambda name: Origin(place=f"mof/{name}", url=GITHUB + MOF[name]),
     "tdc": _tdc,
     **{scheme: partial(_collection, scheme) for scheme in COLLECTIONS},
     **{scheme: partial(_by_hand_only, scheme) for scheme in BY_HAND},

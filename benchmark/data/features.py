@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -43,19 +44,9 @@ class Parsed(Sequence[Mol]):
             return MolFromSmiles(self.smiles[i])
 
 
-def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
+def morgan(molecules: Sequence[Mol], n_bits: int, radius: int, **settings: bool) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
-    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius)
-
-
-def morgan_chiral(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
-    """Return Morgan fingerprints (N, n_bits) that tell stereoisomers apart, where the SMILES state them."""
-    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, includeChirality=True)
-
-
-def morgan_counts(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
-    """Return Morgan fingerprints (N, n_bits) with four bits a substructure, for counts of at least 1, 2, 4 and 8."""
-    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, countSimulation=True)
+    return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, **settings)
 
 
 def atom_pairs(molecules: Sequence[Mol], n_bits: int) -> np.ndarray:
@@ -136,8 +127,8 @@ def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
 
 FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "morgan": morgan,
-    "morgan_chiral": morgan_chiral,
-    "morgan_counts": morgan_counts,
+    "morgan_chiral": partial(morgan, includeChirality=True),  # tells stereoisomers apart, where the SMILES state them
+    "morgan_counts": partial(morgan, countSimulation=True),  # four bits a substructure: at least 1, 2, 4 and 8 of it
     "atom_pairs": atom_pairs,
     "minimol": embeddings.minimol,
     "rdkit_descriptors": rdkit_descriptors,
@@ -148,9 +139,7 @@ SLOW = {"rdkit_descriptors", "minimol"}
 REVISIONS = dict.fromkeys(FEATURES, 1)
 """Raised when the features change."""
 SPELLED = {
-    "morgan": "morgan:BITS:RADIUS",
-    "morgan_chiral": "morgan_chiral:BITS:RADIUS",
-    "morgan_counts": "morgan_counts:BITS:RADIUS",
+    **{name: f"{name}:BITS:RADIUS" for name in ("morgan", "morgan_chiral", "morgan_counts")},
     "atom_pairs": "atom_pairs:BITS",
 }
 """How to name features that have numbers."""
@@ -226,8 +215,8 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
         kind, *numbers = name.split(":")
         if kind == "pixels":
             raise UserError(f"{spec.name}: features {name!r} need images, which a table has not: name others")
-        if kind not in ("columns", "composition", "smiles", *FEATURES):
-            raise did_you_mean("features", kind, [*FEATURES, "columns", "composition", "smiles"])
+        if kind not in (known := [*FEATURES, "columns", "composition", "smiles"]):
+            raise did_you_mean("features", kind, known)
         if kind in ("columns", "composition"):
             blocks.append(columns(table, spec) if kind == "columns" else _composition(table, spec))
             continue

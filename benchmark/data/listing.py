@@ -51,7 +51,7 @@ def obtainable(names: str) -> tuple[list[str], list[str]]:
     kept, lines = [], []
     for name in expand(names):
         spec = load_spec(name)
-        by_hand = spec.source.partition(":")[0] in ("tadf", *downloads.BY_HAND) and name not in named
+        by_hand = spec.source.partition(":")[0] in downloads.BY_HAND and name not in named
         if by_hand and (remedy := how_to_get(spec)):
             lines.append(f"skipped: {name}: {remedy}")
         else:

@@ -18,12 +18,9 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
     """
     from rdkit import Chem, rdBase
 
+    texts = {*train.smiles.tolist(), *test.smiles.tolist()}
     with rdBase.BlockLogs():  # suppress remarks on the hydrogens of molecules that are known to parse
-        flat = {
-            s: Chem.MolToSmiles(Chem.MolFromSmiles(s), isomericSmiles=False)
-            for part in (train, test)
-            for s in part.smiles.tolist()
-        }
+        flat = {s: Chem.MolToSmiles(Chem.MolFromSmiles(s), isomericSmiles=False) for s in texts}
     labels: dict[str, set[int]] = {}
     for part in (train, test):
         for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True):
