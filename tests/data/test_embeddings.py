@@ -16,23 +16,12 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
 DRUGS = (
-    "CC(=O)Oc1ccccc1C(=O)O",
-    "CN1C=NC2=C1C(=O)N(C(=O)N2C)C",
-    "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O",
-    "C/C=C/c1ccc2c(c1)OCO2",
-    "Cn1cc(C2CC2)c(=O)[nH]c1=O",
+    *("CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O"),
+    *("C/C=C/c1ccc2c(c1)OCO2", "Cn1cc(C2CC2)c(=O)[nH]c1=O"),
 )
 ODD = (
-    "[Na+].[Cl-]",
-    "CC(=O)[O-].[NH3+]CCc1ccccc1.O",
-    "O",
-    "[He]",
-    "*",
-    "[2H]C([2H])([2H])O",
-    "C[N+](C)(C)CC([O-])=O",
-    "[NH3]->[Pt](Cl)(Cl)<-[NH3]",
-    "C1CC1.C1CC1",
-    "C" * 120,
+    *("[Na+].[Cl-]", "CC(=O)[O-].[NH3+]CCc1ccccc1.O", "O", "[He]", "*", "[2H]C([2H])([2H])O"),
+    *("C[N+](C)(C)CC([O-])=O", "[NH3]->[Pt](Cl)(Cl)<-[NH3]", "C1CC1.C1CC1", "C" * 120),
 )
 """Salts, single atoms, an unknown atom, isotopes, a zwitterion, a complex, a repeated part and a long chain."""
 SPEC = load_spec("bace@features=minimol")
