@@ -210,7 +210,7 @@ def class_names(dataset: Dataset) -> tuple[str, ...]:
 
 def lacking(dataset: Dataset) -> str:
     """Return what a decision lacks, with what it would take; empty if nothing."""
-    cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
+    cells = dataset.cells
     p, retrainings = cells[0].predictions["id"], min(len(cell.key.seeds) for cell in cells)
     names = class_names(dataset)[: p.values.shape[-1]] if p.task == "classification" else ()
     if few := deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling):

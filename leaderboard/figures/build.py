@@ -79,7 +79,6 @@ def _shown(board: Board) -> Board:
 
 
 def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
-    """Yield the charts of studies."""
     for study in finished:
         for chart in study.report.charts:
             yield charts.drawing(f"study-{study.slug}-{chart.key}", chart)

@@ -16,8 +16,6 @@ INTERVALS = "Bars: 95 % intervals."
 
 @dataclass(frozen=True)
 class Mark:
-    """A chart's point with its numbers computed."""
-
     x: Estimate
     y: Estimate
     label: str
@@ -66,7 +64,6 @@ def _at(chart: Chart, mark: Mark) -> tuple[float, float]:
 
 
 def _cross(ax: Axes, chart: Chart, mark: Mark, look: dict[str, Any]) -> None:
-    """Draw a marker with the intervals of both its numbers."""
     thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "solid_capstyle": "butt"}
     (x, y), across, up = _at(chart, mark), chart.x.scale, chart.y.scale
     ax.plot([mark.x.low * across, mark.x.high * across], [y] * 2, **thin)

@@ -12,12 +12,10 @@ from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import estimate_of
 from leaderboard.figures.style import PAGE, Axes, Sheet, axes, finish, sheet
-from leaderboard.read.results import Dataset
+from leaderboard.read.results import Dataset, papers_or_first
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
 
-SPLIT = 99
-"""Canonical split to draw, as in the paper; otherwise, the first that both methods have."""
 CLASSES = ("#9fc5de", "#d55e00", "#1aa75f", "#8f5368", "#d17f06", "#7f7f7f")
 """Colours by predicted class; further classes share the last."""
 SHOWN = 80
@@ -56,10 +54,10 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
         return None
     row = min(rows, key=lambda row: (row.estimates["churn"].value, row.title))  # type: ignore[union-attr]
     entry = dataset.entry(row.title)
-    shared = sorted(set(entry.cells) & set(dataset.reference.cells)) if entry else []
+    shared = set(entry.cells) & set(dataset.reference.cells) if entry else set()
     if entry is None or not shared:
         return None
-    split = SPLIT if SPLIT in shared else shared[0]
+    split = papers_or_first(shared)
     both = common(dataset.reference.cells[split], entry.cells[split])
     ids, y = both[0].ids, both[0].y
     if len(both[0].seeds) < 2:

@@ -15,7 +15,6 @@ LINE = 0.3
 
 
 def draw(task: Task, shares: Mapping[str, Mapping[Term, Estimate]]) -> Figure:
-    """Draw the shares of each quantity, by term."""
     terms = [*next(iter(shares.values()))]
     looks = {name: Style((INK, *COLOURS[::5])[i], MARKERS[i]) for i, name in enumerate(shares)}
     on = sheet(PAGE, LINE * len(terms) + 0.72)

@@ -53,7 +53,6 @@ def whiskers(ax: Axes, x: Estimate, y: Estimate | float, style: Style, *, hollow
 
 
 def look_of(style: Style, *, hollow: bool) -> dict[str, Any]:
-    """Return the marker of a method, as keywords of a line."""
     return {
         "color": style.colour,
         "marker": style.marker,

@@ -8,6 +8,7 @@ import numpy as np
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import INK, PAGE, Style, axes, breadth, finish, sheet
 from leaderboard.stats.ranks import Ranking
+from leaderboard.tables.table import spelled_p
 
 MOST = 24
 """Maximum number of methods in a readable diagram."""
@@ -64,7 +65,7 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         title="Critical differences of mean ranks",
         caption=f"Mean rank by churn over {ranking.n} families of datasets; 1 is the lowest churn. Methods "
         f"joined by a bar do not differ significantly (Nemenyi, 0.05). Friedman: χ² = {ranking.chi2:.1f}, "
-        f"{'p < 0.001' if ranking.p < 0.001 else f'p = {ranking.p:.2g}'}.",
+        f"{spelled_p(ranking.p)}.",
         alt=f"Critical-difference diagram of {k} methods over {ranking.n} families, mean ranks: {listed}. "
         f"Critical difference {cd:.2f}.",
     )

@@ -84,8 +84,6 @@ RC = {
 
 @dataclass(frozen=True)
 class Style:
-    """The look of a method."""
-
     colour: str
     marker: str
 

@@ -45,7 +45,6 @@ class Comparison:
 
 
 def compare(results: Results, rows: Sequence[Published]) -> list[Comparison]:
-    """Compare every published number with ours."""
     find = mapping(results, rows)
     return [_compared(row, find) for row in rows]
 

@@ -66,8 +66,8 @@ def _found(of: Iterable[tuple[Dataset, int, Molecules]]) -> Iterator[tuple[str, 
     def jobs() -> Iterator[Job]:
         for dataset, split, molecules in of:
             if len(pool := molecules.pool(dataset, split)):
-                cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
-                tests = {name: [molecules.rows[i] for i in p.ids.tolist()] for name, p in cell.predictions.items()}
+                predictions = dataset.cell(split).predictions
+                tests = {name: [molecules.rows[i] for i in p.ids.tolist()] for name, p in predictions.items()}
                 smiles = {name: molecules.smiles[rows].tolist() for name, rows in tests.items()}
                 given = molecules.smiles[pool].tolist(), smiles
                 names.append(hashlib.sha256(json.dumps([CLOSEST, given]).encode()).hexdigest()[:16])

@@ -17,7 +17,7 @@ from joblib import Parallel, cpu_count, delayed
 
 from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
-from leaderboard.read.results import Dataset
+from leaderboard.read.results import Dataset, once
 
 TOGETHER = 16
 """Jobs that are handed to other processes at once, after the first, of which there are fewer."""
@@ -110,12 +110,10 @@ def digest(cell: Cell) -> str:
     return hashed.hexdigest()
 
 
+@once
 def digests(dataset: Dataset) -> list[Any]:
     """Return what changes with any cell of a dataset: title and method of each entry, with a digest for each split."""
-    return dataset.once(
-        "digests",
-        lambda: [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries],
-    )
+    return [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
 
 
 def bare(dataset: Dataset) -> Dataset:

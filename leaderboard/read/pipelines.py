@@ -15,8 +15,6 @@ BETWEEN = " · "
 
 
 class Parts(NamedTuple):
-    """The parts of a pipeline."""
-
     learner: str
     """Without its settings; if nobody but its author knows them, as of a submission, the title."""
     features: str
@@ -26,7 +24,6 @@ class Parts(NamedTuple):
 
 
 def parts_of(cell: Cell) -> Parts:
-    """Return the parts of the pipeline that a cell is of."""
     key = cell.key
     head, *others = title_of(cell).split(BETWEEN)
     remedy, used = known_part(key.method), known_part(key.learner or cell.facts.backbone)

@@ -9,15 +9,8 @@ from benchmark.data.spec import known_spec, load_spec
 from benchmark.errors import UserError
 from benchmark.files import named, program
 from leaderboard.read.jobs import Job, made
-from leaderboard.read.results import Dataset
-
-SPLIT = 99
-"""Canonical split whose properties count, as in the paper; otherwise, the first of a dataset."""
-
-
-def split_of(dataset: Dataset) -> int:
-    """Return the canonical split whose properties count."""
-    return min(dataset.splits, key=lambda split: (split != SPLIT, split))
+from leaderboard.read.results import Dataset, papers_or_first
+from leaderboard.read.structures import here
 
 
 def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
@@ -30,10 +23,12 @@ def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
         if known and known.problem == _problem(dataset):
             dataset.computed.setdefault("properties", known)
     fresh = {d.name: d for d in datasets if "properties" not in d.computed}
-    here = {name: d for name, d in fresh.items() if _here(name)}
+    specs = {name: spec for name in fresh if (spec := known_spec(name)) and not spec.source.startswith("hf:")}
     for dataset in fresh.values():
         dataset.computed["properties"] = None
-    jobs = {name: Job(_name(d), _computed, (name, split_of(d), _problem(d))) for name, d in here.items()}
+    fresh = {name: d for name, d in fresh.items() if name in specs and here(specs[name])}
+    given = {name: (name, papers_or_first(d.splits), _problem(d)) for name, d in fresh.items()}
+    jobs = {name: Job(_name(*of), _computed, of) for name, of in given.items()}
     for name, content in zip(jobs, made(jobs.values()), strict=True):
         fields = json.loads(content)
         fresh[name].computed["properties"] = fields and Properties(**fields)
@@ -41,34 +36,13 @@ def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
 
 
 def _problem(dataset: Dataset) -> str:
-    split = split_of(dataset)
-    return next(entry.cells[split].key.problem for entry in dataset.entries if split in entry.cells)
+    return dataset.cell(papers_or_first(dataset.splits)).key.problem
 
 
-def _here(name: str) -> bool:
-    """Return whether the unaltered file of a registered dataset is on this machine."""
-    from benchmark.data.downloads import locate, verified
-
-    spec = known_spec(name)
-    if spec is None or spec.source.startswith("hf:"):
-        return False
-    try:
-        if (path := locate(spec)) is None:
-            return False
-        verified(path, spec)  # an altered file would be downloaded again
-    except UserError:
-        return False
-    return True
-
-
-def _name(dataset: Dataset) -> str:
+def _name(name: str, split: int, problem: str) -> str:
     from rdkit import rdBase
 
-    return named(
-        "properties",
-        [program("benchmark", "leaderboard"), rdBase.rdkitVersion, dataset.name, _problem(dataset)],
-        ".json",
-    )
+    return named("properties", [program("benchmark", "leaderboard"), rdBase.rdkitVersion, name, problem], ".json")
 
 
 def _computed(name: str, split: int, problem: str) -> bytes:

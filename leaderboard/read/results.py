@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +20,7 @@ from benchmark import registry
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
-from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
+from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Predictions, Sampling, Task
 from leaderboard.read.pipelines import known_part, title_of
 
 GROUPS = ("own", "dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
@@ -47,6 +47,11 @@ class Entry:
     @property
     def slug(self) -> str:
         return slug(self.title)
+
+    @property
+    def tests(self) -> list[Predictions]:
+        """The predictions on the ID test of each split."""
+        return [cell.predictions["id"] for cell in self.cells.values()]
 
     @property
     def control(self) -> bool:
@@ -135,10 +140,18 @@ class Dataset:
     def evalsets(self) -> tuple[str, ...]:
         return tuple(self._cell.predictions)
 
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(cell for entry in self.entries for cell in entry.cells.values())
+
     @property
     def splits(self) -> tuple[int, ...]:
         """Canonical seeds of all entries."""
-        return tuple(sorted({seed for entry in self.entries for seed in entry.cells}))
+        return tuple(sorted({cell.key.canonical_seed for cell in self.cells}))
+
+    def cell(self, split: int) -> Cell:
+        """Return a cell of a canonical split, for what all have in common."""
+        return next(entry.cells[split] for entry in self.entries if split in entry.cells)
 
     @property
     def reference(self) -> Entry | None:
@@ -158,6 +171,16 @@ class Dataset:
             self.computed[key] = compute()
         value: T = self.computed[key]
         return value
+
+
+def once(compute: Callable[[Dataset], T]) -> Callable[[Dataset], T]:
+    """Return a function whose result is kept in ``Dataset.computed`` under its name."""
+
+    @wraps(compute)
+    def kept(dataset: Dataset) -> T:
+        return dataset.once(compute.__name__, lambda: compute(dataset))
+
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +269,11 @@ class Results:
     def headline(self) -> tuple[Dataset, ...]:
         """Return the classification datasets of the paper's main table: development and held-out."""
         return tuple(d for d in self.of_task("classification") if d.headline)
+
+
+def papers_or_first(splits: Iterable[int]) -> int:
+    """Return the paper's canonical split if it is one of ``splits``, else the first."""
+    return min(splits, key=lambda split: (split != 99, split))
 
 
 def units(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> list[str]:
@@ -420,7 +448,7 @@ def _test(cell: Cell) -> str:
 @lru_cache(maxsize=4)
 def with_studies(results: Results) -> Results:
     """Return ``results`` with the cells of studies added to the datasets that lack them."""
-    cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    cells = [cell for dataset in results.datasets for cell in dataset.cells]
     unmarked = [cell.with_facts(study="") for cell in results.of_studies]
     return _collect([*cells, *unmarked], results.sampling, results.source, results.unreadable, results.records)
 
@@ -447,6 +475,5 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
 
 
 def _mean_churn(entry: Entry) -> float:
-    parts = [cell.predictions["id"] for cell in entry.cells.values()]
-    value = float(np.mean([churn(p.task).mean(p) for p in parts]))
+    value = float(np.mean([churn(p.task).mean(p) for p in entry.tests]))
     return value if value == value else float("inf")

@@ -33,7 +33,6 @@ class Molecules:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """The row of each id."""
         return {i: row for row, i in enumerate(self.ids.tolist())}
 
     def pool(self, dataset: Dataset, seed: int) -> np.ndarray:
@@ -41,7 +40,7 @@ class Molecules:
 
         The count differs for splits that leave rows out, and variants with fewer training rows.
         """
-        cell = next(entry.cells[seed] for entry in dataset.entries if seed in entry.cells)
+        cell = dataset.cell(seed)
         tests = {i for p in cell.predictions.values() for i in p.ids.tolist()}
         rows = np.array([row for row, i in enumerate(self.ids.tolist()) if i not in tests], dtype=np.int64)
         return rows if len(rows) == cell.facts.rows.get("train") else rows[:0]
@@ -83,17 +82,25 @@ def of_tests(dataset: Dataset) -> dict[str, str]:
     return {i: smiles for i, smiles in zip(known.ids.tolist(), known.smiles.tolist(), strict=True) if i in tests}
 
 
+def here(spec: DatasetSpec) -> bool:
+    """Return whether the raw file of a dataset is on this machine and unaltered; otherwise, it would be downloaded."""
+    from benchmark.data.downloads import locate, verified
+
+    try:
+        return (path := locate(spec)) is not None and bool(verified(path, spec))
+    except UserError:
+        return False
+
+
 @lru_cache(maxsize=128)
 def local(spec: DatasetSpec) -> Molecules | None:
     """Return the molecules of a dataset whose raw file is on this machine and unaltered, otherwise None."""
-    from benchmark.data.downloads import locate, verified
     from benchmark.data.problem import labels  # RDKit
     from benchmark.data.rows import load_rows
 
+    if not spec.smiles or not here(spec):
+        return None
     try:
-        if not spec.smiles or (path := locate(spec)) is None:
-            return None
-        verified(path, spec)  # an altered file would be downloaded again
         used = load_rows(spec).used
         return Molecules(used["id"].to_numpy(str), used["smiles"].to_numpy(str), labels(spec, used))
     except UserError:
@@ -133,11 +140,9 @@ def _matches(known: Molecules, dataset: Dataset) -> bool:
     """Return whether the results are of these molecules: the tests' ids and all labels."""
     from benchmark.data.problem import digest
 
-    cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
-    prints = {cell.facts.fingerprints.get("labels") for cell in cells} - {None}
+    prints = {cell.facts.fingerprints.get("labels") for cell in dataset.cells} - {None}
     return _tests(dataset) <= known.rows.keys() and prints <= {digest(known.y)}
 
 
 def _tests(dataset: Dataset) -> set[str]:
-    cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
-    return {i for cell in cells for p in cell.predictions.values() for i in p.ids.tolist()}
+    return {i for cell in dataset.cells for p in cell.predictions.values() for i in p.ids.tolist()}

@@ -97,8 +97,8 @@ def _left_out(dataset: Dataset, number: Mapping[str, int]) -> dict[int, str]:
 
 def _positives(dataset: Dataset) -> list[int]:
     """Return how many examples of each ID test matched churn calls positive; none but for two classes."""
-    first = {split: entry.cells[split].predictions["id"] for entry in dataset.entries for split in entry.cells}
-    return [positives(first[split]) for split in dataset.splits if first[split].values.shape[2] == 2]
+    tests = [dataset.cell(split).predictions["id"] for split in dataset.splits]
+    return [positives(p) for p in tests if p.values.shape[2] == 2]
 
 
 def _described(measure: Measure) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def packed(
         drawn = [figure for figure in figures if figure.dataset == dataset.name]
         related = families.listed(dataset.name).to_dict("records")
         about = own, drawn, related, health.get(dataset.name, ""), "\n".join(cite.sources([dataset]))
-        runs = [cell.run_id for entry in dataset.entries for cell in entry.cells.values()]
+        runs = [cell.run_id for cell in dataset.cells]
         told = to_json((about, dataset.notes, dataset.groups, runs), inf_nan_mode="constants").decode()
         code = [program("benchmark", "leaderboard"), templates(), dataset.name, digests(dataset), told]
         boards = {key: known for key, known in dataset.computed.items() if isinstance(key, tuple) and key[0] in SHOWN}

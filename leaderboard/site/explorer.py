@@ -68,7 +68,7 @@ def index(results: Results, smiles: Mapping[str, Mapping[str, str]]) -> dict[str
     rows: dict[tuple[int, str], list[object]] = {}
     for number, dataset in enumerate(results.datasets):
         _, evalset, seed = shards(dataset)[0]
-        p = next(entry.cells[seed] for entry in dataset.entries if seed in entry.cells).predictions[evalset]
+        p = dataset.cell(seed).predictions[evalset]
         rows |= {(number, i): [number, i, smiles.get(dataset.name, {}).get(i)] for i in p.ids.tolist()}
     return {"datasets": [[d.name, d.title] for d in results.datasets], "rows": [*rows.values()]}
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic_core import to_json
 
 from benchmark.files import named, program
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import CellKey
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site.frame import Frame
@@ -16,8 +16,6 @@ from leaderboard.write.templates import templates
 
 
 class Run(NamedTuple):
-    """What the page says of a cell."""
-
     dataset: str
     title: str
     split: int
@@ -43,8 +41,12 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
 
     def job(title: str) -> Job:
         entries = [(dataset, entry) for dataset in results.datasets if (entry := dataset.entry(title)) is not None]
-        runs = [_run(dataset, cell) for dataset, entry in entries for cell in entry.cells.values()]
-        key = next(iter(entries[0][1].cells.values())).key
+        cells = [(dataset, cell) for dataset, entry in entries for cell in entry.cells.values()]
+        runs = [
+            Run(d.name, d.title, c.key.canonical_seed, len(c.key.seeds), c.facts.commit, c.facts.command, c.run_id)
+            for d, c in cells
+        ]
+        key = cells[0][1].key
         own = frame.undated([title], [dataset for dataset, _ in entries])
         given = title, key, words.get(key.method, ""), [alone(dataset, title) for dataset, _ in entries], runs, own
         told = to_json(given, inf_nan_mode="constants").decode()
@@ -56,13 +58,6 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
 
 def _path(title: str) -> str:
     return f"methods/{slug(title)}.html"
-
-
-def _run(dataset: Dataset, cell: Cell) -> Run:
-    key, facts = cell.key, cell.facts
-    return Run(
-        dataset.name, dataset.title, key.canonical_seed, len(key.seeds), facts.commit, facts.command, cell.run_id
-    )
 
 
 def _page(title: str, key: CellKey, words: str, boards: Sequence[Board], runs: Sequence[Run], frame: Frame) -> bytes:

@@ -29,7 +29,6 @@ class Names:
     """Names by title."""
 
     def look_of(self, title: str) -> Markup:
-        """Return the marker of a method."""
         return _marker(self.styles[title])
 
     def method(self, title: str) -> Markup:

@@ -23,8 +23,7 @@ def content(
     halvings, and for examples that flip the rows named, as in its record, with their similarity. ``rows`` are the
     training rows that the others refer to by position: [id, SMILES, label], or [id] without structures.
     """
-    cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
-    ids = cell.predictions[evalset].ids.tolist()
+    ids = dataset.cell(split).predictions[evalset].ids.tolist()
     places: dict[str, int] = {}
 
     def place(identity: str) -> int:

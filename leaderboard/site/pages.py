@@ -27,7 +27,7 @@ from leaderboard.site import cite, compare, datasets, decide, explorer, methods,
 from leaderboard.site.frame import Frame, framed, tested, url_prefixes
 from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
-from leaderboard.tables.boards import SUSPICIONS, Board, BoardRow, boards
+from leaderboard.tables.boards import SUSPICIONS, BoardRow, board
 from leaderboard.tables.builders import factors, scorecard
 from leaderboard.tables.churn_lines import FEWEST
 from leaderboard.tables.order import FAMILIES, RULE
@@ -97,10 +97,6 @@ class Site:
         yield from self.study_pages()
         for pages in of_datasets:
             yield from pages
-
-    @property
-    def boards(self) -> Sequence[Board]:
-        return boards(self.results, self.kind)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -231,7 +227,7 @@ class Site:
 
     def explorer(self, dataset: Dataset, drawn: bool) -> str:
         _, evalset, split = explorer.shards(dataset)[0]
-        cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
+        cell = dataset.cell(split)
         classes = cell.predictions[evalset].values.shape[2] if dataset.task == "classification" else 0
         return self.page(
             "flips.html",
@@ -248,7 +244,7 @@ class Site:
                 "classes": classes,
                 "halved": dataset.sampling == "halves",
                 "folder": f"{dataset.name}/",
-                "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
+                "most": max(len(cell.key.seeds) for cell in dataset.cells),
                 "train": cell.facts.rows.get("train", "its"),
                 "command": f"churn study flip-rows --set dataset={dataset.name}",
             },
@@ -260,12 +256,12 @@ class Site:
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
         """Summarise a dataset: ERM, and if it has rivals the first unmarked method of its board."""
-        (board,) = (board for board in self.boards if (board.dataset, board.evalset) == (dataset.name, "id"))
-        erm = next((row for row in board.rows if row.method == REFERENCE), None)
+        of = board(dataset, "id", self.kind)
+        erm = next((row for row in of.rows if row.method == REFERENCE), None)
         ordered = ORDER[dataset.task].key
-        contest = [row for row in board.rows if (value := row.estimates[ordered]) and value.value == value.value]
+        contest = [row for row in of.rows if (value := row.estimates[ordered]) and value.value == value.value]
         best = next((row for row in contest if not row.marks), None) if len(contest) > 1 else None
-        columns = {column.key: column for column in board.columns}
+        columns = {column.key: column for column in of.columns}
         unit = dataset.unit if dataset.task == "regression" else ""
 
         def show(row: BoardRow | None, key: str) -> str:

@@ -16,7 +16,7 @@ from leaderboard.tables.builders.places import stable
 from leaderboard.tables.churn_lines import models, with_method
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
-from leaderboard.tables.table import spelled
+from leaderboard.tables.table import spelled, spelled_p
 
 
 def answer(summary: Summary) -> Markup:
@@ -121,11 +121,10 @@ def notes(summary: Summary) -> list[str]:
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
-        chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
             f"Friedman's test of the mean ranks by raw churn over {ranking.n} {'families' if once else 'datasets'}"
-            f"{once}, regardless of lost accuracy: χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of "
-            f"mean ranks is {ranking.critical_difference:.1f}."
+            f"{once}, regardless of lost accuracy: χ² = {ranking.chi2:.1f}, {spelled_p(ranking.p)}. Nemenyi's critical "
+            f"difference of mean ranks is {ranking.critical_difference:.1f}."
         )
     return lines
 

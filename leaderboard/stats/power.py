@@ -50,7 +50,6 @@ class Components:
         return 4 * self.run / r + 4 * self.pair / (r * (r - 2))
 
     def times(self, factor: float) -> Self:
-        """Return the components with both variances multiplied by ``factor``."""
         return replace(self, run=self.run * factor, pair=self.pair * factor)
 
     def range(self) -> tuple[Self, Self]:

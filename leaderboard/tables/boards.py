@@ -9,7 +9,7 @@ from benchmark.measure.basics import LOST, predicted_class
 from benchmark.measure.catalogue import KEPT, MAE, ORDER, QUALITY
 from benchmark.measure.intervals import Estimate, IntervalKind, described, jackknife
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
-from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.read.results import Dataset, Entry, Results, once
 from leaderboard.tables.columns import (
     UNLIKE,
     Column,
@@ -129,16 +129,12 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
     return Board(dataset.name, dataset.title, evalset, dataset.task, tuple(rows), tuple(notes), kind, dataset.sampling)
 
 
+@once
 def over_both(dataset: Dataset) -> Both:
     """Return what a decision goes by, with intervals over retrainings and test examples, by title and column key.
 
-    That is matched churn or 1 − ICC, and the difference from ERM in matched accuracy or MAE, on the ID test. It is
-    computed once for a dataset.
+    That is matched churn or 1 − ICC, and the difference from ERM in matched accuracy or MAE, on the ID test.
     """
-    return dataset.once("both", lambda: _over_both(dataset))
-
-
-def _over_both(dataset: Dataset) -> Both:
     columns = absolute(ORDER[dataset.task]), versus(KEPT[dataset.task])
     pairs = {entry.title: pairs_of(dataset, entry) for entry in dataset.entries}
     return {title: {c.key: c.value(of, "id", "both") for c in columns} for title, of in pairs.items()}
@@ -188,7 +184,6 @@ def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
 
 
 def meanings(flags: Collection[str]) -> tuple[str, ...]:
-    """Return the explanations of those marks that are among ``flags``."""
     return tuple(text for mark, text in MARKS.items() if mark in flags)
 
 

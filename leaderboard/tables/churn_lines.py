@@ -63,11 +63,9 @@ class Point:
 
     @property
     def papers(self) -> bool:
-        """True for one of the paper's families."""
         return any(dataset.group not in ("wide", "extra") for dataset in self.datasets)
 
     def terms(self, predictor: Predictor) -> np.ndarray:
-        """Return the mean ``terms`` of its datasets."""
         return np.mean([terms(p, predictor) for p in self.properties], axis=0)
 
     def value(self, name: str) -> float:
@@ -98,7 +96,6 @@ class Check:
 
     @property
     def width(self) -> float:
-        """The median width of an interval."""
         return float(np.median([e.high - e.low for e in self.expected]))
 
     def gain(self, other: "Check") -> Estimate:
@@ -144,7 +141,7 @@ def _point(datasets: list[Dataset], properties: list[Properties], titles: Sequen
 
 
 def _mean(measure: Measure, entry: Entry) -> float:
-    return float(np.mean([measure.mean(cell.predictions["id"]) for cell in entry.cells.values()]))
+    return float(np.mean([measure.mean(p) for p in entry.tests]))
 
 
 def model(families: Sequence[Point], title: str, predictor: Predictor, reference: bool) -> Model:
@@ -180,7 +177,6 @@ def check(
 
 
 def with_method(results: Results, task: Task, title: str) -> list[Point]:
-    """Return the families that have a method."""
     return [point for point in points(results, task) if title in point.churns]
 
 

@@ -94,7 +94,6 @@ def _differences(cell: Cell, erm: Cell) -> Iterator[str]:
 
 
 def absolute(measure: Measure) -> Column:
-    """Return the column of a measure itself."""
     m = measure
     return Column(m.key, m.title, m, m.better, scale=m.scale, digits=m.digits, help=m.help)
 

@@ -38,8 +38,6 @@ from leaderboard.tables.table import Table
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A table of the leaderboard."""
-
     key: str
     title: str
     caption: str
@@ -47,7 +45,6 @@ class TableEntry:
 
 
 def borderline(results: Results) -> Sequence[Dataset]:
-    """Return the borderline classification datasets."""
     return [dataset for dataset in results.of_task("classification") if dataset.group == "borderline"]
 
 
@@ -323,7 +320,7 @@ def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] =
 def stamp(results: Results, table: Table) -> tuple[str, ...]:
     """Return the provenance of ``table`` as comment lines: version, data, retrainings and kind of interval."""
     datasets = [dataset for dataset in results.datasets if dataset.name in table.datasets]
-    cells = [cell for d in datasets for entry in d.entries for cell in entry.cells.values()]
+    cells = [cell for dataset in datasets for cell in dataset.cells]
     versions = sorted({cell.facts.versions.get("suite", "unknown") for cell in cells})
     retrainings = sum(len(cell.key.seeds) for cell in cells)
     lines = [
@@ -332,7 +329,7 @@ def stamp(results: Results, table: Table) -> tuple[str, ...]:
     ]
     for dataset in datasets:
         data = dataset.facts.fingerprints.get("data", "unknown")
-        problems = {cell.key.canonical_seed: cell.key.problem for e in dataset.entries for cell in e.cells.values()}
+        problems = {cell.key.canonical_seed: cell.key.problem for cell in dataset.cells}
         splits = ", ".join(f"split {split}: {problem}" for split, problem in sorted(problems.items()))
         lines.append(f"{dataset.name}: data {data}; {splits}")
     return tuple(lines)

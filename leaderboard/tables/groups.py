@@ -19,7 +19,6 @@ WORST = "worst"
 
 
 def within(p: Predictions, groups: Mapping[str, str], group: str) -> Predictions:
-    """Return the predictions for the examples of one group."""
     return p.on(np.array([groups.get(example) == group for example in p.ids]))
 
 
@@ -29,17 +28,17 @@ def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
     The worst group is taken in each retraining or pair of retrainings, then averaged (Sagawa et al. 2020,
     arXiv:1911.08731).
     """
-    tests = [cell.predictions["id"] for entry in dataset.entries for cell in entry.cells.values()]
+    tests = [cell.predictions["id"] for cell in dataset.cells]
     groups = sorted(set.intersection(*({dataset.groups.get(example, "") for example in p.ids} for p in tests)) - {""})
     measures = (QUALITY[dataset.task], churn(dataset.task))
     rows: list[tuple[str | Value, ...]] = []
     for entry in dataset.entries:
-        tests = [cell.predictions["id"] for cell in entry.cells.values()]
         values: list[Value] = []
         for measure in measures:
-            parts = [[(within(p, dataset.groups, group), None) for p in tests] for group in groups]
+            parts = [[(within(p, dataset.groups, group), None) for p in entry.tests] for group in groups]
             estimates = [estimate(measure, splits, kind) for splits in parts]
-            estimates.append(estimate(worst_of(measure, dataset.groups, groups), [(p, None) for p in tests], kind))
+            worst = worst_of(measure, dataset.groups, groups)
+            estimates.append(estimate(worst, [(p, None) for p in entry.tests], kind))
             values += map(absolute(measure).show, estimates)
         rows.append((entry.title, *values))
     return Table(

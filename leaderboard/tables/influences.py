@@ -11,43 +11,39 @@ import numpy as np
 from benchmark.measure.catalogue import example_churn, scorecard
 from benchmark.measure.intervals import FEWEST_EXAMPLES, influence
 from benchmark.measure.measure import Measure
-from benchmark.store.cell import Cell
-from leaderboard.read.results import Dataset
+from benchmark.types import Predictions
+from leaderboard.read.results import Dataset, once
 
 Influences = Mapping[str, Mapping[str, list[Any]]]
 """By the key of a measure and the title of a method, for each canonical split: the mean, None if there is none, and the
 influence of each run on it, scaled so that its squares add up to the variance. All have six digits."""
 
 
+@once
 def influences(dataset: Dataset) -> Influences:
-    """Return the influences on all measures of the scorecard. They are computed once for a dataset."""
-    return dataset.once("influences", lambda: _influences(dataset))
-
-
-def _influences(dataset: Dataset) -> Influences:
+    """Return the influences on all measures of the scorecard."""
     return {
-        measure.key: {e.title: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}
+        measure.key: {e.title: [_split(p, measure) for p in e.tests] for e in dataset.entries}
         for measure in scorecard(dataset.task)
     }
 
 
+@once
 def flipping(dataset: Dataset) -> Mapping[str, list[str]]:
-    """Return by method and canonical split which examples flip between some retrainings, computed once for a dataset.
+    """Return by method and canonical split which examples flip between some retrainings.
 
     They are hexadecimal digits, the first example in the highest bit; "" for a regression.
     """
-    return dataset.once("flipping", lambda: {e.title: [*map(_flipping, e.cells.values())] for e in dataset.entries})
+    return {entry.title: [*map(_flipping, entry.tests)] for entry in dataset.entries}
 
 
-def _flipping(cell: Cell) -> str:
-    p = cell.predictions["id"]
+def _flipping(p: Predictions) -> str:
     if p.task != "classification" or len(p.seeds) < 2:
         return ""
     return np.packbits(example_churn(p) > 0).tobytes().hex()
 
 
-def _split(cell: Cell, measure: Measure) -> list[Any]:
-    p = cell.predictions["id"]
+def _split(p: Predictions, measure: Measure) -> list[Any]:
     value, (runs,) = influence([measure.of_runs(p)])
     if len(p.ids) < FEWEST_EXAMPLES:
         runs = np.full(len(runs), np.nan)

@@ -66,9 +66,8 @@ def erm(dataset: Dataset, measure: Measure, kind: IntervalKind) -> Estimate:
 
 
 def erm_tests(dataset: Dataset) -> list[Predictions]:
-    """Return ERM's predictions on the ID test of each split."""
     assert dataset.reference is not None
-    return [cell.predictions["id"] for cell in dataset.reference.cells.values()]
+    return dataset.reference.tests
 
 
 def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> TableBuilder:
@@ -150,9 +149,9 @@ def by_method(dataset: Dataset, column: Column, kind: IntervalKind) -> Mapping[s
     rows = {row.title: row for row in board(dataset, "id", kind).rows}
     if all(column.key in row.estimates for row in rows.values()):
         return {entry.title: rows[entry.title].estimates[column.key] for entry in dataset.entries}
-    pairs = {entry.title: pairs_of(dataset, entry) for entry in dataset.entries}
     return dataset.once(
-        (column.key, kind), lambda: {title: column.value(of, "id", kind) for title, of in pairs.items()}
+        (column.key, kind),
+        lambda: {entry.title: column.value(pairs_of(dataset, entry), "id", kind) for entry in dataset.entries},
     )
 
 
@@ -194,14 +193,12 @@ def _best(row: Compared, better: int) -> str:
 
 
 def size(dataset: Dataset, kind: IntervalKind) -> Value:
-    """Return the number of rows of the training pool."""
     return Value.of(dataset.n_train, digits=0)
 
 
 def tested(dataset: Dataset, kind: IntervalKind) -> Value:
     """Return the number of rows of the ID test, the fewest over splits."""
-    sizes = [len(cell.predictions["id"].ids) for entry in dataset.entries for cell in entry.cells.values()]
-    return Value.of(min(sizes), digits=0)
+    return Value.of(min(len(cell.predictions["id"].ids) for cell in dataset.cells), digits=0)
 
 
 def positives(scale: float = 1, digits: int = 2) -> DatasetColumn:
@@ -230,7 +227,6 @@ def name(dataset: Dataset) -> str:
 
 
 def with_reference(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
-    """Return the datasets that have ERM."""
     return tuple(dataset for dataset in datasets if dataset.reference is not None)
 
 
@@ -243,7 +239,6 @@ def fallback(kind: IntervalKind, columns: Iterable[tuple[str, Measure | None]]) 
 
 
 def explained(rows: Iterable[Iterable[TableCell]]) -> tuple[str, ...]:
-    """Return explanations of the marks in ``rows``."""
     return meanings({flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()})
 
 

@@ -27,9 +27,8 @@ from benchmark.measure.intervals import (
     weighted,
 )
 from benchmark.measure.measure import Measure
-from benchmark.store.cell import Cell
 from benchmark.types import Task
-from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Entry, unit_weights, units
+from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Entry, once, unit_weights, units
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 
 LIMIT: Mapping[Task, float] = {"classification": 0.01, "regression": 0.02}
@@ -53,14 +52,11 @@ RULE = (
 )
 
 
+@once
 def counted(dataset: Dataset) -> dict[int, tuple[int, ...]]:
     """Return the canonical splits, with their train seeds, that most methods have; of equally many, the more."""
-
-    def most() -> dict[int, tuple[int, ...]]:
-        splits = _usual([tuple(entry.cells) for entry in dataset.entries])
-        return {s: _usual([e.cells[s].key.seeds for e in dataset.entries if s in e.cells]) for s in splits}
-
-    return dataset.once("counted", most)
+    splits = _usual([tuple(entry.cells) for entry in dataset.entries])
+    return {s: _usual([e.cells[s].key.seeds for e in dataset.entries if s in e.cells]) for s in splits}
 
 
 def _usual(seen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -158,10 +154,11 @@ def order(
     return Order(ranking, dict(zip(titles, estimates, strict=True)), means, values)
 
 
+@once
 def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
     """Return what orders go by: by test and measure, and by title, the values by run or pair of runs of each split.
 
-    They are those of the entries that lack nothing, for what is ``counted``. They are computed once for a dataset.
+    They are those of the entries that lack nothing, for what is ``counted``.
     """
     complete = [entry for entry in dataset.entries if not lacking(dataset, entry)]
     cells = {e.title: [e.cells[split].only(seeds) for split, seeds in counted(dataset).items()] for e in complete}
@@ -177,8 +174,7 @@ def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
 
 def _values(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> list[np.ndarray]:
     """Return a measure of a method, which lacks nothing, by run or pair of runs, for what is ``counted``."""
-    known = dataset.once("values", lambda: values_of(dataset))[f"{evalset}/{measure.key}"]
-    return [np.array(of_split) for of_split in known[title]]
+    return [np.array(of_split) for of_split in values_of(dataset)[f"{evalset}/{measure.key}"][title]]
 
 
 def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
@@ -205,7 +201,6 @@ class Resolution:
 
     @property
     def differ(self) -> tuple[bool, ...]:
-        """The pairs that differ."""
         return tuple(p < ALPHA for p in self.adjusted)
 
     def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -232,7 +227,7 @@ def resolution(
     pairs = tuple(pairs)
     weights, titles = weights_of(block, kind), {title for pair in pairs for title in pair}
     of_datasets = [{t: influence(_values(d, t, ORDER[d.task], evalset)) for t in titles} for d in block]
-    sizes = [sum(len(_of_split(d, split).predictions[evalset].ids) for split in counted(d)) for d in block]
+    sizes = [sum(len(d.cell(split).predictions[evalset].ids) for split in counted(d)) for d in block]
 
     def compared(first: str, second: str) -> Iterator[Estimate]:
         for known, examples in zip(of_datasets, sizes, strict=True):
@@ -286,10 +281,6 @@ def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
 
 def _positive(ranks: np.ndarray, axis: int) -> np.ndarray:
     return np.maximum(ranks, 0).sum(axis=axis)
-
-
-def _of_split(dataset: Dataset, split: int) -> Cell:
-    return next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:

@@ -20,7 +20,7 @@ from benchmark.types import Sampling, Task
 from leaderboard.read.results import Dataset, Results, unit_weights
 from leaderboard.tables.columns import shared, versus
 from leaderboard.tables.summary import sets
-from leaderboard.tables.table import MISSING, Table, Value
+from leaderboard.tables.table import MISSING, Table, Value, spelled_p
 
 SOME = 5
 """Datasets that an error names."""
@@ -42,7 +42,6 @@ class Pairwise:
 
     @property
     def families(self) -> list[Estimate]:
-        """The difference in each family, the mean of its datasets."""
         names = [dataset.family for dataset in self.datasets]
         of_family = ([e for e, name in zip(self.each, names, strict=True) if name == f] for f in dict.fromkeys(names))
         return [weighted(same, np.full(len(same), 1 / len(same))) for same in of_family]
@@ -225,15 +224,11 @@ def answer(pair: Pairwise) -> str:
     elsewhere = "one family says nothing"
     if not np.isnan(other.p):
         interval = column.show(other).text.partition(" ")[2]
-        elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
+        elsewhere = f"{interval}, {spelled_p(other.p)} (Student's t over {n} families)"
     families = number_of(n, "family", "families")
-    p = "" if np.isnan(pair.mean.p) else f", {_p(pair.mean.p)}"
+    p = "" if np.isnan(pair.mean.p) else f", {spelled_p(pair.mean.p)}"
     return (
         f"On these datasets, {verdict} than {pair.second} in {name}: {column.title} {column.show(pair.mean).text} on "
         f"average{p}. On other families: {elsewhere}. Of {families} here it wins on {wins} and loses on {losses}; on "
         f"{ties} the interval includes 0."
     )
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"

@@ -11,7 +11,7 @@ from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, difference
 from benchmark.study.text import percent
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.read.results import Dataset, Entry, Results, once
 from leaderboard.stats import power as p
 from leaderboard.tables.columns import shared
 from leaderboard.tables.table import MISSING, Table, Value
@@ -105,16 +105,12 @@ def _summary(rows: tuple[tuple[str | Value, ...], ...], delta: float, unit: str)
     return f"{USUAL} resolve a difference of {delta:g} {unit} on {enough} of {len(rows)} datasets."
 
 
+@once
 def typical(dataset: Dataset) -> list[tuple[int, float]]:
     """Return which difference from ERM, in what orders the board, ``COUNTS`` of retrainings (halvings) would find.
 
-    It is that of the method with the median variance, with a power of 80 %; none without a method to compare. It is
-    computed once for a dataset.
+    It is that of the method with the median variance, with a power of 80 %; none without a method to compare.
     """
-    return dataset.once("typical", lambda: _typical(dataset))
-
-
-def _typical(dataset: Dataset) -> list[tuple[int, float]]:
     erm, measure = dataset.reference, ORDER[dataset.task]
     pilots = [_pilot(entry, erm) for entry in dataset.entries if erm is not None and entry is not erm]
     found = [[difference(measure.of_runs(a), measure.of_runs(b)) for a, b in splits] for splits in pilots if splits]

@@ -36,8 +36,8 @@ class Computed(NamedTuple):
     card: Card
     influences: Influences
     flipping: Mapping[str, list[str]]
-    values: Mapping[str, Mapping[str, list[Any]]]
-    both: Both
+    values_of: Mapping[str, Mapping[str, list[Any]]]
+    over_both: Both
     typical: list[tuple[int, float]]
     curves: Curves | None
     flips_found: Asked
@@ -45,7 +45,7 @@ class Computed(NamedTuple):
 
 
 COMPUTED = TypeAdapter(Computed, config=ConfigDict(ser_json_inf_nan="constants"))
-OF_DATASET = ("influences", "flipping", "values", "both", "typical", "curves")
+OF_DATASET = ("influences", "flipping", "values_of", "over_both", "typical", "curves")
 """What does not depend on the kind of intervals, with its key in ``Dataset.computed``."""
 
 
@@ -76,8 +76,8 @@ def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
         card=card(dataset, kinds[0]),
         influences=influences(dataset),
         flipping=flipping(dataset),
-        values=values_of(dataset),
-        both=over_both(dataset),
+        values_of=values_of(dataset),
+        over_both=over_both(dataset),
         typical=typical(dataset),
         curves=curves(dataset),
         flips_found=flips_found(dataset) if compared and dataset.sampling != "halves" else None,

@@ -47,7 +47,6 @@ class Reader(Context):
     def record(
         self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: object
     ) -> Content:
-        """Return the content of the study's stored record called ``key``."""
         for record in self.records:
             if (record.study, record.key) == (self.study, key):
                 return record.content
@@ -58,7 +57,7 @@ def reader(results: Results) -> Reader:
     """Return a context that reads all cells and records of ``results``."""
     parts = results.every
     cells = [cell for part in parts for cell in part.of_studies]
-    cells += [cell for part in parts for d in part.datasets for e in d.entries for cell in e.cells.values()]
+    cells += [cell for part in parts for dataset in part.datasets for cell in dataset.cells]
     return Reader("", cells, results.records)
 
 
@@ -77,13 +76,11 @@ class Rendered:
 
     @property
     def command(self) -> str:
-        """The command line that repeats the study."""
         options = [word for setting in self.settings for word in ("--set", setting)]
         return shlex.join(["churn", "study", self.study.name, *options])
 
     @property
     def title(self) -> str:
-        """The study's title, with its settings in parentheses."""
         return f"{self.study.title} ({'; '.join(self.settings)})" if self.settings else self.study.title
 
 

@@ -184,12 +184,10 @@ class Summary:
 
     @property
     def key(self) -> str:
-        """Task and group, as ``classification/headline``."""
         return f"{self.task}/{self.group}"
 
     @property
     def title(self) -> str:
-        """The group's title."""
         return GROUP_TITLES[self.group]
 
     @property
@@ -205,7 +203,6 @@ class Summary:
         return value.but(mark="better" if estimate.value * column.better > 0 else "worse")
 
     def shown_rank(self, row: SummaryRow) -> Value:
-        """Format the mean rank of a row."""
         return Value.of(row.rank, digits=1)
 
     def ties(self, title: str) -> str:
@@ -223,7 +220,6 @@ class Summary:
 
     @property
     def reference(self) -> SummaryRow | None:
-        """ERM's row."""
         return next((row for row in self.rows if row.method == REFERENCE), None)
 
     @property
@@ -290,8 +286,8 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
 
 def learnable(dataset: Dataset) -> bool:
     """Tell whether ERM ranks a classification's ID test with a mean AUROC of ``LEARNABLE`` or more."""
-    cells = dataset.reference.cells.values() if dataset.reference else ()
-    return bool(cells) and float(np.mean([AUROC.mean(cell.predictions["id"]) for cell in cells])) >= LEARNABLE
+    erm = dataset.reference
+    return erm is not None and float(np.mean([AUROC.mean(p) for p in erm.tests])) >= LEARNABLE
 
 
 def summary_of(results: Results, task: Task, group: str = "", kind: IntervalKind = "runs") -> Summary | None:

@@ -64,7 +64,6 @@ class Value:
         return cls(text, number, low, high)
 
     def but(self, mark: str | None = None, flags: str | None = None) -> Value:
-        """Return the same number with another mark or other flags."""
         return replace(self, mark=self.mark if mark is None else mark, flags=self.flags if flags is None else flags)
 
 
@@ -75,6 +74,10 @@ def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
     ('−4.0', '+0.0', '0.0', '1164')
     """
     return f"{number:{'+' if signed else ''}z.{digits}f}".replace("-", "−")
+
+
+def spelled_p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def one_line(text: str) -> str:

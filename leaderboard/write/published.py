@@ -55,7 +55,7 @@ def write(results: Results, folder: Path, tables: bool = True, complete: bool = 
             f"{folder} holds {other}, which no export has written, and would be replaced: choose another folder"
         )
     parts = results.every
-    cells = [c for part in parts for d in part.datasets for entry in d.entries for c in entry.cells.values()]
+    cells = [cell for part in parts for dataset in part.datasets for cell in dataset.cells]
     # Files do not record which cell is newer, hence one cell of each kind.
     seeds = {cell.key.kind: set(cell.key.seeds) for cell in cells}
     of_studies = [cell for part in parts for cell in part.of_studies]

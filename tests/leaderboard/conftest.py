@@ -1,8 +1,12 @@
 """Made-up results: what the leaderboard's tests look at."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import combinations
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures import build
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.tables.summary import Summary, SummaryRow
 from leaderboard.tables.table import Table, Value
 
@@ -26,14 +30,34 @@ def colour_contrast(one: Sequence[float], other: Sequence[float]) -> float:
     return float((high + 0.05) / (low + 0.05))
 
 
-def churn_by_loop(values: np.ndarray) -> float:
-    """The share of predicted classes, of probabilities (R, T, C), that differ between two runs."""
-    classes = values.argmax(axis=2)
-    return float(np.mean([np.mean(a != b) for a, b in combinations(classes, 2)]))
+def of_families(datasets: Iterable[Dataset], value: Callable[[Dataset], float]) -> list[float]:
+    """The mean of a value over the datasets of each family."""
+    families: dict[str, list[float]] = {}
+    for dataset in datasets:
+        families.setdefault(dataset.family, []).append(value(dataset))
+    return [float(np.mean(values)) for values in families.values()]
+
+
+def keyed(cell: Cell, **changes: Any) -> Cell:
+    """A cell with another key."""
+    return replace(cell, key=replace(cell.key, **changes))
 
 
 def row_of(summary: Summary, title: str) -> SummaryRow:
     return next(row for row in summary.rows if row.title == title)
+
+
+def compiled(body: str, folder: Path) -> str:
+    """The log of pdflatex on an article of tables."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex (Debian: texlive-latex-recommended)")
+    document = "\\documentclass{article}\n\\usepackage{array,booktabs,longtable}\n\\begin{document}\n"
+    (folder / "all.tex").write_text(f"{document}{body}\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    run = subprocess.run(command, cwd=folder, capture_output=True)
+    log = run.stdout.decode(errors="replace")
+    assert run.returncode == 0, log[-2000:]
+    return log
 
 
 @contextmanager

@@ -60,7 +60,6 @@ def correlation(families: list[Point], name: str, title: str) -> Estimate:
 
 
 def correlations(task: Task, results: Results, kind: IntervalKind) -> Body | None:
-    """Return rank correlations of properties with churn, over families."""
     families, titles = points(results, task), methods_of(results, task)
     if len(families) < FEWEST:
         return None

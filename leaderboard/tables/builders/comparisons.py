@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife
 from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, mean_recall, measured
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Results, unit_weights
+from leaderboard.read.results import Dataset, Results, once, unit_weights
 from leaderboard.tables.boards import board
 from leaderboard.tables.columns import compute, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
@@ -72,25 +72,23 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
 
+@once
 def flips_found(dataset: Dataset) -> Mapping[str, Estimate]:
-    """Return the ``estimates`` of ERM, computed once for a dataset; none of a single retraining."""
+    """Return the ``estimates`` of ERM; none of a single retraining."""
     tests = erm_tests(dataset)
-    return dataset.once("flips_found", lambda: estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {})
+    return estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
 
 
+@once
 def curves(dataset: Dataset) -> Curves | None:
-    """Return ERM's curves on a classification, computed once for a dataset.
+    """Return ERM's curves on a classification.
 
     There are none without ERM, under halvings, or if a split lacks flips or has a single run.
     """
-    return dataset.once("curves", lambda: _curves(dataset))
-
-
-def _curves(dataset: Dataset) -> Curves | None:
     # A score takes some retrainings and counts flips among others, which a halving, with its two, does not have.
     if dataset.task != "classification" or dataset.reference is None or dataset.sampling == "halves":
         return None
-    tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
+    tests = dataset.reference.tests
     fewest = min(len(p.seeds) for p in tests)
     if fewest < 2:
         return None

@@ -51,7 +51,6 @@ class Grid:
     incomplete: int
 
     def only(self, kept: Sequence[int]) -> "Grid":
-        """Return the grid of the pipelines with these numbers, in their order."""
         titles, parts = tuple(self.titles[p] for p in kept), tuple(self.parts[p] for p in kept)
         arrays = self.churn[kept], self.quality[kept]
         return Grid(self.task, self.datasets, titles, parts, kept.index(self.erm), *arrays, self.incomplete)

@@ -38,7 +38,7 @@ Card = Mapping[str, Mapping[str, Estimate | None]]
 """The scorecard of a dataset, by the title of a method and by the key of a measure or the title of flips."""
 
 
-def card(dataset: Dataset, kind: IntervalKind = "runs") -> Card:
+def card(dataset: Dataset, kind: IntervalKind) -> Card:
     """Return the scorecard of each method on the ID test of a dataset. It is computed once for a dataset."""
     return dataset.once(("card", kind), lambda: _card(dataset, kind))
 
@@ -47,7 +47,7 @@ def _card(dataset: Dataset, kind: IntervalKind) -> Card:
     shown = [measure for part in SCORECARD[dataset.task].values() for measure in part]
     changes = FLIPS if dataset.task == "classification" else {}
     return {
-        entry.title: {measure.key: _own(entry, measure, kind) for measure in shown}
+        entry.title: {measure.key: estimate(measure, [(p, None) for p in entry.tests], kind) for measure in shown}
         | {title: _changed(dataset, entry, flips, kind) for title, flips in changes.items()}
         for entry in dataset.entries
     }
@@ -61,10 +61,6 @@ def _means(
     each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
     known = {at: [e for e in of if e is not None] for at, of in each.items() if None not in of}
     return dict(zip(known, means_of(datasets, [*known.values()], kind), strict=True))
-
-
-def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
-    return estimate(measure, [(cell.predictions["id"], None) for cell in entry.cells.values()], kind)
 
 
 def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) -> Estimate | None:

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +16,9 @@ import numpy as np
 import pytest
 
 from benchmark.measure.basics import FLIPPING
+from benchmark.measure.catalogue import example_churn
 from benchmark.measure.intervals import Estimate
+from benchmark.measure.triage import by_churn, mean_recall
 from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
@@ -27,7 +28,7 @@ from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.forest import forest
-from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
+from leaderboard.figures.parts import MOST, calmest, limits, whiskers
 from leaderboard.figures.style import (
     COLOURS,
     COLUMN,
@@ -49,7 +50,7 @@ from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.tables.boards import board
 from leaderboard.tables.builders import comparisons
 
-from ..conftest import cell, colour_contrast
+from ..conftest import cell, colour_contrast, keyed
 
 RUNS = 6
 SMILES = "CC(=O)Nc1ccc(O)cc1"
@@ -114,7 +115,7 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
 
 
 def test_under_halves_nothing_is_compared_across_halvings():
-    cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up() if one.key.dataset == "one"]
+    cells = [keyed(one, sampling="halves") for one in made_up() if one.key.dataset == "one"]
     (halves,) = collect(cells).by_sampling
     drawings = {drawing.draw for drawing in of_results(halves)}
     assert not drawings & {triage.triage, triage.overall}
@@ -302,18 +303,6 @@ def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_b
             assert not any(p.marked for p in pareto.front(points, better))
 
 
-def test_labels_are_moved_as_little_as_their_distance_allows():
-    rng = np.random.default_rng(2)
-    for _ in range(50):
-        wanted = rng.uniform(0, 10, 9)
-        order, apart = np.argsort(wanted), 0.8 * np.arange(9)
-        free = wanted[order] - apart
-        # the max-min formula of isotonic regression
-        means = [[free[a : b + 1].mean() if a <= b else np.inf for b in range(9)] for a in range(9)]
-        best = [max(min(means[a][i:]) for a in range(i + 1)) for i in range(9)]
-        np.testing.assert_allclose(np.array(spread(list(wanted), 0.8))[order], best + apart)
-
-
 def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
     with look():
         ax = axes(sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
@@ -397,9 +386,8 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     results = collect(cells)
     pair = contrast(results.datasets[0], board(results.datasets[0]))
     assert pair.method == "Twin-bootstrap λ=300"
-    erm = next(one for one in cells if one.title == "ERM").predictions["id"].values.argmax(-1)
-    expected = [np.mean([a != b for a, b in combinations(column, 2)]) for column in erm.T]
-    np.testing.assert_allclose(pair.erm_flips, expected)
+    erm = next(one for one in cells if one.title == "ERM").predictions["id"]
+    np.testing.assert_allclose(pair.erm_flips, example_churn(erm))
 
 
 def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
@@ -417,17 +405,10 @@ def test_an_svg_path_becomes_the_same_path_for_matplotlib():
     assert path.vertices[:4].tolist() == [[0, 1], [2, -3.5], [4, 5], [6, 7]]
 
 
-def test_triage_curves_are_those_of_a_plain_loop(results):
+def test_triage_curves_are_means_over_choices_of_runs(results):
     dataset = results.dataset("two")
     shares = comparisons.curves(dataset)
     assert set(shares.churn) == {2, 3, 5}
     assert shares.seen == {5}
-    classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
-    captured = []
-    for i, j in combinations(range(RUNS), 2):
-        others = [r for r in range(RUNS) if r not in (i, j)]
-        flips = np.mean([classes[a] != classes[b] for a, b in combinations(others, 2)], axis=0)
-        first = classes[i] != classes[j]
-        share, caught = first.mean(), flips[first].sum() / flips.sum()
-        captured.append(np.interp(comparisons.SHARES, [0, share, 1], [0, caught, 1]))
-    np.testing.assert_allclose(shares.churn[2], np.mean(captured, axis=0), atol=1e-6)
+    (p,) = dataset.reference.tests
+    np.testing.assert_allclose(shares.churn[2], mean_recall(by_churn(p, 2), comparisons.SHARES))

@@ -1,11 +1,11 @@
 """What a row of the board is made of follows from its key and title."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from leaderboard.read.pipelines import Parts, parts_of, title_of
+
+from ..conftest import keyed
 
 JOINT = "morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors"
 ALL = "Morgan counts + atom pairs + RDKit descriptors"
@@ -33,7 +33,7 @@ ALL = "Morgan counts + atom pairs + RDKit descriptors"
 )
 def test_a_pipeline_has_a_learner_features_a_remedy_and_a_way_of_tuning(make_cell, title, about, expected) -> None:
     made = make_cell("erm", np.full((2, 4, 2), 0.5), title=title, about={"features": ("morgan:2048:2",)})
-    cell = replace(made, key=replace(made.key, **about))
+    cell = keyed(made, **about)
     assert parts_of(cell) == Parts(*expected)
     assert title_of(cell) == title
 
@@ -41,6 +41,6 @@ def test_a_pipeline_has_a_learner_features_a_remedy_and_a_way_of_tuning(make_cel
 def test_earlier_results_get_the_short_names_of_features(make_cell) -> None:
     title = "SVM · morgan_counts 4096 2 + atom_pairs 4096 + rdkit_descriptors · tuned"
     made = make_cell("svm", np.full((2, 4, 2), 0.5), title=title)
-    cell = replace(made, key=replace(made.key, features=JOINT, tune="best"))
+    cell = keyed(made, features=JOINT, tune="best")
     assert title_of(cell) == f"SVM · {ALL} · tuned"
     assert parts_of(cell).features == ALL

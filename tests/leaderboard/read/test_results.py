@@ -9,6 +9,8 @@ import pytest
 from benchmark.store.cell import Submission
 from leaderboard.read.results import collect, slug, with_groups
 
+from ..conftest import keyed
+
 SUBMISSION = Submission(
     status="self-reported",
     name="Calm",
@@ -33,7 +35,7 @@ def test_what_was_submitted_is_never_the_reference(make_cell):
 def test_results_of_another_sampling_are_apart_and_never_mixed_with_the_papers(make_cell):
     rng = np.random.default_rng(0)
     paper, halved = (make_cell("erm", rng.dirichlet([1, 1], size=(4, 20))) for _ in range(2))
-    halves = replace(halved, key=replace(halved.key, sampling="halves"))
+    halves = keyed(halved, sampling="halves")
     results = collect([paper, halves])
     assert [part.sampling for part in results.by_sampling] == ["halves", "paper"]
     assert [part.datasets[0].entries[0].cells[99].key for part in results.by_sampling] == [halves.key, paper.key]
@@ -99,7 +101,7 @@ def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_
     y = np.arange(30) % 2
     values = np.eye(2)[np.random.default_rng(0).integers(0, 2, (4, 30))]
     paper = [make_cell("erm", values, y=y, dataset=d) for d in ("a", "b", "c")]
-    other = {s: [replace(c, key=replace(c.key, sampling=s)) for c in paper] for s in ("halves", "nested")}
+    other = {s: [keyed(c, sampling=s) for c in paper] for s in ("halves", "nested")}
     whole = collect([*paper[:2], other["halves"][0], *other["nested"]])
     assert [(part.sampling, [d.name for d in part.datasets]) for part in whole.leading()] == [
         ("halves", ["a"]),

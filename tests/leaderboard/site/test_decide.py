@@ -1,13 +1,13 @@
 """The decision page's data: losses with the right sign and interval."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from benchmark.measure.catalogue import MATCHED_ACCURACY
 from leaderboard.read.results import collect
 from leaderboard.site.decide import choices
+
+from ..conftest import keyed
 
 
 def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
@@ -73,7 +73,7 @@ def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
 
 def test_a_dataset_without_halves_is_decided_by_the_papers_runs_and_says_so(make_cell) -> None:
     paper = [make_cell(d, m, rate) for d in ("a", "b") for m, rate in (("erm", 0.3), ("calm", 0.1))]
-    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper[:2]]
+    halves = [keyed(cell, sampling="halves") for cell in paper[:2]]
     notes = {choice["key"]: choice["note"] for choice in choices(collect([*paper, *halves]))}
     assert list(notes) == ["a", "b"]
     assert "two halves" in notes["a"]

@@ -1,7 +1,6 @@
 """Names as links, with the look of the figures."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,8 @@ from leaderboard.figures.style import HUES, INK, LEARNERS, styles
 from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import collect
 from leaderboard.site.names import SHAPES, Names, look_of_parts
+
+from ..conftest import keyed
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_the_names_in_a_figure_are_links_and_nothing_else_changes(names: Names):
 
 def test_a_method_looks_the_same_under_all_samplings(make_cell):
     cells = [make_cell("d", method) for method in ("erm", "calm", "odd", "wild")]
-    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in cells if cell.title != "CALM"]
+    halves = [keyed(cell, sampling="halves") for cell in cells if cell.title != "CALM"]
     whole = collect([*cells, *halves])
     assert len(whole.by_sampling) == 2
     shown = {title: styles_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}

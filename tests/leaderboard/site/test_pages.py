@@ -4,10 +4,9 @@ import csv
 import io
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
+from html import unescape
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -32,42 +31,24 @@ from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import spelled
 
-from ..conftest import colour_contrast, noisy, without_figures
+from ..conftest import colour_contrast, compiled, keyed, noisy, without_figures
 from .conftest import Page
 
 
-class Links(HTMLParser):
-    """The links and ids of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [value for name, value in attrs if name in ("href", "src") and value]
-        self.ids += [value for name, value in attrs if name == "id" and value]
-
-
-def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
-    for path in folder.rglob("*.html"):
-        yield path, Links(path.read_text(encoding="utf-8"))
-
-
 def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
-    seen = dict(pages(built))
+    seen = {path: re.sub("<script.*?</script>", "", path.read_text(), flags=re.S) for path in built.rglob("*.html")}
+    ids = {path: re.findall(r'<[^>]* id="([^"]+)"', text) for path, text in seen.items()}
     assert len(seen) == 10 + 5 + 5 + 5  # general ones, datasets, flips, methods
-    for path, links in seen.items():
-        assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
-        for link in links.links:
+    for path, text in seen.items():
+        assert len(set(ids[path])) == len(ids[path]), f"an id twice in {path}"
+        for link in re.findall(r'<[^>]* (?:href|src)="([^"]+)"', text):
             if link.startswith("data:"):
                 continue
-            parts = urlsplit(link)
+            parts = urlsplit(unescape(link))
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             assert target.is_file(), f"{link} in {path}"
             if parts.fragment and "=" not in parts.fragment:  # otherwise the state of a form
-                assert parts.fragment in seen[target].ids, f"{link} in {path}"
+                assert parts.fragment in ids[target], f"{link} in {path}"
 
 
 def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
@@ -187,10 +168,14 @@ def test_the_page_of_a_dataset_is_made_again_after_a_change_of_what_it_shows_or_
     assert made() == 4
 
 
+def resize(page: Page, width: int, height: int = 844) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
 @pytest.fixture
 def phone(page: Page) -> Iterator[Page]:
-    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    resize(page, 390)
     yield page
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -221,8 +206,7 @@ def test_the_board_of_the_ood_test_is_a_click_away_with_the_datasets_that_have_o
 
 def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone, built, pipelines):
     def top(width: int, height: int) -> int:
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
-        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        resize(page, width, height)
         page.open("index.html")
         assert page.run("return document.querySelector('header').offsetHeight") < 60
         return page.run("return document.querySelector('#board table').getBoundingClientRect().top")
@@ -236,8 +220,7 @@ def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page, phone
 
 def test_a_phone_shows_the_parts_of_a_pipeline_below_its_learner_and_the_difference_at_once(page, phone, pipelines):
     def parts_and_right_end(width: int) -> list[float]:
-        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 700}
-        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        resize(page, width)
         page.open("index.html")
         parts = "[...document.querySelectorAll('#board small.parts')].filter((e) => e.offsetHeight).length"
         difference = "document.querySelector('#board tbody .forest').parentElement"
@@ -616,7 +599,7 @@ def opened(page: Page, where: str = "") -> None:
 
 def test_the_flip_explorer_shows_what_flips_most(page: Page, results: Results) -> None:
     opened(page)
-    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    p = results.dataset("b3db_measured").reference.tests[0]
     rates = example_flips(p)
     i = max(range(len(rates)), key=lambda i: rates[i])
     first = page.run("return document.querySelector('.molecule h2').textContent")
@@ -639,7 +622,7 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     assert smiles
     assert all("c1ccccc1" in text for text in smiles)
     assert page.hash == "#q=c1ccccc1"
-    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    p = results.dataset("b3db_measured").reference.tests[0]
     expected = int(((p.y == 1) & (example_flips(p) >= 0.5)).sum())
     opened(page, "#label=1&least=50")
     assert page.texts("#count")[0].startswith(f"{expected} of ")
@@ -661,7 +644,7 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
     opened(page)
     page.click(".molecule h2 a")
     page.wait("document.querySelector('.runs') !== null")
-    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    p = results.dataset("b3db_measured").reference.tests[0]
     name = page.run("return document.querySelector('.molecule h2').textContent")
     assert page.hash == f"#molecule={name}"
     said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
@@ -707,7 +690,7 @@ def test_under_halves_the_two_that_are_compared_stand_above_each_other(make_cell
     values[3] = [[0, 1]]  # train seeds 1 and 2 agree, 3 and 4 do not
     values = np.concatenate([values, values[3:]])  # a fifth retraining, whose partner is not there
     erm = make_cell("d", "erm", values=values, y=np.zeros(1, dtype=np.int64), seeds=(1, 2, 3, 4, 5))
-    halves = replace(erm, key=replace(erm.key, sampling="halves"))
+    halves = keyed(erm, sampling="halves")
     page.folder = site.write(collect([halves]), tmp_path / "site").parent
     page.open("flips/d.html")
     page.wait("document.querySelector('.strip svg') !== null")
@@ -724,7 +707,7 @@ def test_a_molecule_is_found_by_name_or_smiles_in_all_datasets(page: Page, resul
     page.fill("on", "b3db_measured")
     assert page.texts("#count a") == [f"All molecules of {results.dataset('b3db_measured').title}"]
     page.fill("on", "")
-    test = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    test = results.dataset("b3db_measured").reference.tests[0]
     page.fill("q", test.ids[3][:8].upper())
     page.wait("document.querySelector('#found a') !== null")
     (found,) = page.texts("#found a")
@@ -778,16 +761,10 @@ def test_a_table_is_copied_as_it_is_filtered_and_sorted(page: Page) -> None:
 
 @pytest.mark.slow
 def test_a_copied_table_compiles_and_fits_on_the_pages_of_an_article(page: Page, tmp_path: Path) -> None:
-    if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex (Debian: texlive-latex-recommended)")
     page.open("datasets/d0.html")
     body = copied(page, "LaTeX", ".section .copy")
     assert body.count(r"\begin{longtable}") > 1, "too wide for a line"
-    document = "\\documentclass{article}\n\\usepackage{array,booktabs,longtable}\n\\begin{document}\n"
-    (tmp_path / "t.tex").write_text(f"{document}{body}\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    assert b"Overfull" not in run.stdout
+    assert "Overfull" not in compiled(body, tmp_path)
 
 
 def test_sections_of_a_dataset_open_and_the_first_column_and_the_contents_stay(page: Page) -> None:
@@ -806,14 +783,19 @@ def test_sections_of_a_dataset_open_and_the_first_column_and_the_contents_stay(p
     assert left[1] == pytest.approx(left[2], abs=1)
 
 
+def saved(page: Page, button: str, how: str = "save") -> Any:
+    """What a button gives to the function that saves a file: a name and the content."""
+    page.run(f"{how} = (...given) => {{ window.saved = given; }}")
+    page.click(button)
+    return page.run("return window.saved")
+
+
 def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, results: Results) -> None:
     opened(page, "#label=1&least=30")
-    page.run("save = (name, rows) => { window.saved = [name, rows]; }")
-    page.click("#csv")
-    name, (header, *rows) = page.run("return window.saved")
+    name, (header, *rows) = saved(page, "#csv")
     assert name == "b3db_measured-99-id.csv"
     assert header[:4] == ["example_id", "smiles", "y_true", "ERM: flips (% of pairs)"]
-    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    p = results.dataset("b3db_measured").reference.tests[0]
     rates = dict(zip(p.ids.tolist(), 100 * example_flips(p), strict=True))
     assert {row[0] for row in rows} == {
         i for i, y in zip(p.ids.tolist(), p.y, strict=True) if y == 1 and rates[i] >= 30
@@ -827,9 +809,7 @@ def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
     page.wait("document.querySelector('.molecule') !== null")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
     assert "it shows no structures" in page.texts(".note")[0]
-    page.run("save = (name, rows) => { window.saved = [name, rows]; }")
-    page.click("#csv")
-    _, (header, *rows) = page.run("return window.saved")
+    _, (header, *rows) = saved(page, "#csv")
     assert header[4] == "ERM: predictions, rounded"
     p = results.dataset("r").entry("ERM").cells[99].predictions["id"]
     for row in rows:
@@ -839,11 +819,8 @@ def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
 
 def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None:
     page.open("datasets/d0.html")
-    page.run(
-        "document.querySelector('#figures').open = true; download = (name, text) => { window.saved = [name, text]; }"
-    )
-    page.click("button.drawing")
-    name, text = page.run("return window.saved")
+    page.run("document.querySelector('#figures').open = true")
+    name, text = saved(page, "button.drawing", "download")
     assert name == "figure-triage-d0.svg"
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 

@@ -24,7 +24,7 @@ from leaderboard.site import cite
 from leaderboard.site.pages import Site
 from leaderboard.write import published
 
-from ..conftest import without_figures
+from ..conftest import keyed, without_figures
 
 
 def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_p
 @without_figures()
 def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_away(tmp_path: Path, make_cell) -> None:
     paper = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("calm", 0.05))]
-    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
+    halves = [keyed(cell, sampling="halves") for cell in paper]
     finished = Record("members", REPORT, "", {"settings": {}})
     first = site.write(collect([*paper, *halves], records=[finished]), tmp_path / "site")
     for page, to_halves, to_paper in (
@@ -72,7 +72,7 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
 
 def test_an_interrupted_study_leaves_no_empty_list_and_no_board_without_a_word(make_cell) -> None:
     halves = make_cell("d", "erm")
-    halves = replace(halves, key=replace(halves.key, sampling="halves"))
+    halves = keyed(halves, sampling="halves")
     whole = collect([halves], records=[Record("similarity", "bace, split 99", "c" * 16, {})])
     pages = Site(whole, whole, "runs", {})
     assert "No study is finished yet" in dict(pages.study_pages())["studies.html"]
@@ -157,7 +157,7 @@ def whole(cell, **about: str):
 @without_figures()
 def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(store, tmp_path, make_cell, capsys):
     old = whole(make_cell("d", "erm", 0.1, seeds=(1, 2, 3)))
-    store.log(replace(old, key=replace(old.key, code="older")))
+    store.log(keyed(old, code="older"))
     store.log(whole(make_cell("d", "erm", 0.3, seeds=(1, 2, 3))))
     store.log(whole(make_cell("d", "short", 0.1, seeds=(1, 2))))
     damaged = store.log(whole(make_cell("d", "damaged", seeds=(1, 2, 3))))

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata, t
+from scipy.stats import rankdata
 
-from benchmark.measure.catalogue import ORDER
+from benchmark.measure.catalogue import CHURN, ORDER
+from benchmark.measure.intervals import jackknife
 from benchmark.store.cell import Cell, Submission
 from benchmark.types import Task
 from leaderboard.read.results import collect
@@ -15,7 +16,7 @@ from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, complete_block, summaries
 
-from ..conftest import churn_by_loop, row_of, sure
+from ..conftest import keyed, row_of, sure
 
 
 def summary_of(cells: list[Cell], task: Task = "classification") -> Summary:
@@ -30,7 +31,7 @@ def cells(make_cell) -> list[Cell]:
 
 
 def churn(cell: Cell) -> float:
-    return churn_by_loop(cell.predictions["id"].values)
+    return CHURN.mean(cell.predictions["id"])
 
 
 def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:
@@ -49,19 +50,10 @@ def test_mean_ranks_are_those_of_the_churns(cells: list[Cell]) -> None:
 
 def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(cells: list[Cell]) -> None:
     result = row_of(summary_of(cells), "CALM").estimates["churn"]
-    values, errors = [], []
-    for cell in (cell for cell in cells if cell.title == "CALM"):
-        labels = cell.predictions["id"].values.argmax(-1)
-        values.append(churn(cell))
-        without = []
-        for out in range(5):
-            kept = [i for i in range(5) if i != out]
-            without.append(np.mean([(labels[i] != labels[j]).mean() for i in kept for j in kept if j < i]))
-        errors.append(np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without)) ** 2)))
-    half = t.ppf(0.975, 4) * np.sqrt(np.sum(np.square(errors))) / 4
-    assert (result.value, result.low, result.high) == pytest.approx(
-        (np.mean(values), np.mean(values) - half, np.mean(values) + half)
-    )
+    each = [jackknife([CHURN.of_runs(cell.predictions["id"])]) for cell in cells if cell.title == "CALM"]
+    mean = np.mean([e.value for e in each])
+    half = np.sqrt(np.sum([(e.high - e.value) ** 2 for e in each])) / 4
+    assert (result.value, result.low, result.high) == pytest.approx((mean, mean - half, mean + half))
 
 
 def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(cells: list[Cell], make_cell) -> None:
@@ -220,13 +212,13 @@ def test_the_first_page_says_where_another_method_comes_first(make_cell) -> None
             for i in range(6)
             for method, rate in rates.items()
         ]
-        return [replace(cell, key=replace(cell.key, sampling=sampling)) for cell in made]
+        return [keyed(cell, sampling=sampling) for cell in made]
 
     paper = under("paper", {"erm": 0.3, "calm": 0.02, "wild": 0.2})
     halves = under("halves", {"erm": 0.3, "calm": 0.2, "wild": 0.02})
     whole = collect([*paper, *halves])
     assert list(sentences.elsewhere(summaries(whole.front)[0], whole, "runs")) == [("paper", "CALM", 3)]
-    same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
+    same = collect([*paper, *(keyed(cell, sampling="halves") for cell in paper)])
     assert not list(sentences.elsewhere(summaries(same.front)[0], same, "runs")), "the order is the same"
 
 

@@ -1,7 +1,6 @@
 """The page that scores the reader's own predictions, in a real browser."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from leaderboard.stats.power import components, resolvable
 from leaderboard.tables.columns import absolute
 from leaderboard.tables.table import spelled
 
-from ..conftest import without_figures
+from ..conftest import keyed, without_figures
 from .conftest import Page
 
 
@@ -35,7 +34,7 @@ def cells(make_cell) -> list[Cell]:
         make_cell("r", m, values=x[:, None] + s * rng.normal(size=(4, 30, 1)), y=x, seeds=(1, 2, 3, 4))
         for m, s in (("erm", 0.2), ("calm", 0.1))
     ]
-    return [replace(cell, key=replace(cell.key, sampling=s)) for cell in made for s in ("paper", "halves")]
+    return [keyed(cell, sampling=s) for cell in made for s in ("paper", "halves")]
 
 
 Given = Callable[..., list[str]]

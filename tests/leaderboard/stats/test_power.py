@@ -78,8 +78,7 @@ def held(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shifts", [CALM, WILD])
-@pytest.mark.parametrize("r", [10, 20])
+@pytest.mark.parametrize(("r", "shifts"), [(10, WILD), (20, CALM)])
 def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases(r, shifts):
     rng = np.random.default_rng(r)
     every = [components([one]) for one in churn_differences(rng, 30, 120, shifts)]

@@ -114,27 +114,6 @@ def test_a_method_that_differs_from_all_is_a_group_of_its_own() -> None:
     assert friedman(values, "abc", names(40)).groups == (("a",), ("b",), ("c",))
 
 
-def test_incomplete_datasets_are_dropped_and_named() -> None:
-    holes = DEMSAR_AUC.copy()
-    holes[[3, 7], [0, 2]] = np.nan
-    ranking = friedman(holes, DEMSAR_METHODS, names(14))
-    rest = friedman(np.delete(DEMSAR_AUC, [3, 7], axis=0), DEMSAR_METHODS, names(12))
-    assert (ranking.n, ranking.chi2, ranking.p) == (12, rest.chi2, rest.p)
-
-
-def test_a_family_counts_once() -> None:
-    once = friedman(PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS)
-    twice = friedman(
-        np.vstack([PAPER_CHURN, PAPER_CHURN[2]]),
-        PAPER_METHODS,
-        (*PAPER_DATASETS, "copy"),
-        (*PAPER_DATASETS, "BBB-Martins"),
-    )
-    assert twice.n == 9
-    assert twice.blocks[2] == "BBB-Martins + copy"
-    assert (twice.mean_ranks.tolist(), twice.chi2) == (once.mean_ranks.tolist(), once.chi2)
-
-
 def test_a_family_is_averaged_over_what_is_complete_of_it() -> None:
     values = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 7.0], [np.nan, 0.0, 9.0], [1.0, 2.0, 3.0]])
     ranking = friedman(values, "abc", "wxyz", ["f", "f", "f", "z"])

@@ -11,7 +11,7 @@ from leaderboard.read.results import collect
 from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
-from ..conftest import cell, flipping, sure
+from ..conftest import cell, flipping, keyed, sure
 
 RNG = np.random.default_rng(0)
 ERM = cell("erm", sure(flipping(RNG, 0.25, 5, 40)))
@@ -37,7 +37,7 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
 
 
 def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
-    older = replace(ERM, key=replace(ERM.key, problem="older data"))
+    older = keyed(ERM, problem="older data")
     repeated = cell("erm", sure(flipping(RNG, 0.4, 5, 40)))
     (board,) = boards(collect([CALM, ERM, repeated, older]))
     erm = next(row for row in board.rows if row.method == "erm")
@@ -167,17 +167,13 @@ def with_versions(one: Cell, **changes: str) -> Cell:
     )
 
 
-def with_code(one: Cell, code: str) -> Cell:
-    return replace(one, key=replace(one.key, code=code))
-
-
 @pytest.mark.parametrize(
     ("mine", "theirs", "said"),
     [
         (with_versions(CALM, torch="2.12.0"), with_versions(ERM), "torch 2.12.0, ERM's 2.13.0"),
         (with_versions(CALM, suite="0.2.0"), with_versions(ERM), "suite 0.2.0, ERM's 0.1.0"),
-        (with_code(CALM, "calm@1 mlp@2"), with_code(ERM, "erm@1 mlp@1"), "mlp 2, ERM's 1"),
-        (replace(CALM, key=replace(CALM.key, device="cuda")), ERM, "device cuda, ERM's cpu"),
+        (keyed(CALM, code="calm@1 mlp@2"), keyed(ERM, code="erm@1 mlp@1"), "mlp 2, ERM's 1"),
+        (keyed(CALM, device="cuda"), ERM, "device cuda, ERM's cpu"),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=False), "uncommitted changes in it alone"),
         (CALM.with_facts(modified=False), ERM.with_facts(modified=True), "uncommitted changes in ERM alone"),
     ],
@@ -198,12 +194,12 @@ def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(min
     ("mine", "theirs"),
     [
         (with_versions(CALM, python="3.12.1", pillow="9"), with_versions(ERM)),
-        (with_code(with_versions(CALM, suite="0.2.0"), "calm@1 mlp@1"), with_code(with_versions(ERM), "erm@1 mlp@1")),
+        (keyed(with_versions(CALM, suite="0.2.0"), code="calm@1 mlp@1"), keyed(with_versions(ERM), code="erm@1 mlp@1")),
         (CALM.with_facts(commit="1" * 40), ERM.with_facts(commit="2" * 40)),
         (CALM.with_facts(device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=True)),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=None)),
-        (replace(CALM, key=replace(CALM.key, device="unknown")), ERM),
+        (keyed(CALM, device="unknown"), ERM),
     ],
 )
 def test_what_changes_no_prediction_or_is_unknown_is_not_marked(mine: Cell, theirs: Cell) -> None:

@@ -9,10 +9,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.intervals import Estimate
+from benchmark.measure.catalogue import MATCHED_CHURN
+from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.store.cell import Cell
 from leaderboard.read import published
-from leaderboard.read.results import collect, unit_weights, units
+from leaderboard.read.results import Dataset, collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.builders import places
@@ -41,23 +42,8 @@ def predictions(seed: int, flips: float, runs: int = 10, wrong: float = 0.0) -> 
     return sure(labels)
 
 
-def calls(run: np.ndarray, k: int = N // 2) -> list[float]:
-    """The probability that each label of a run is among ``k`` positives: those of class 1 first, by lot."""
-    ones = int(run.sum())
-    of_one, of_zero = (k / ones, 0.0) if ones >= k else (1.0, (k - ones) / (len(run) - ones))
-    return [of_one if label else of_zero for label in run]
-
-
-def apart(first: np.ndarray, second: np.ndarray) -> float:
-    """Matched churn of two runs of labels."""
-    pairs = zip(calls(first), calls(second), strict=True)
-    return float(np.mean([f * (1 - g) + g * (1 - f) for f, g in pairs]))
-
-
-def loop(cell: Cell) -> float:
-    """Matched churn by a double loop over pairs of runs; half of the true labels are of class 1."""
-    labels = cell.predictions["id"].values.argmax(2)
-    return float(np.mean([apart(a, b) for a, b in combinations(labels, 2)]))
+def churn_of(cell: Cell) -> float:
+    return MATCHED_CHURN.mean(cell.predictions["id"])
 
 
 def grid(rates: dict[str, float], datasets: int, about: Callable[[int], dict[str, str]] = lambda d: {}) -> list[Cell]:
@@ -84,7 +70,7 @@ def test_places_go_by_the_mean_matched_churn_over_families(cells: list[Cell]):
     summary = on_front(cells)
     by_hand = {}
     for title in ("ERM", "WILD", "CALM", "MIDDLE"):
-        churns = [loop(cell) for cell in cells if cell.title == title]
+        churns = [churn_of(cell) for cell in cells if cell.title == title]
         by_hand[title] = np.mean([np.mean(churns[:2]), churns[2]])
     assert [row.title for row in summary.placed] == sorted(by_hand, key=lambda title: by_hand[title])
     assert [row.place for row in summary.placed] == [1, 2, 3, 4]
@@ -175,13 +161,10 @@ def test_the_first_page_says_how_far_its_first_place_carries_over():
     cells = grid({"erm": 0.3, "calm": 0.05, "middle": 0.15}, 9)
     summary = on_front(cells)
     told = places.stable(summary)
-    assert told.startswith(
-        "Of 200 orders, each chosen on a random two thirds of the families and tested on the others, 100 % have the "
-    )
-    lead = np.mean([loop(c) for c in cells if c.title == "MIDDLE"]) - np.mean(
-        [loop(c) for c in cells if c.title == "CALM"]
-    )
-    assert summary.rehearsed[1:] == (pytest.approx(lead, abs=0.01), pytest.approx(lead, abs=0.01))
+    assert "tested on the others, 100 % have the same first there" in told
+    middle, calm = (np.mean([churn_of(c) for c in cells if c.title == title]) for title in ("MIDDLE", "CALM"))
+    lead = pytest.approx(middle - calm, abs=0.01)
+    assert summary.rehearsed[1:] == (lead, lead)
     assert told in "".join(sentences.notes(summary))
     few = on_front(cells[:21])
     assert (few.rehearsed, places.stable(few)) == (None, ""), "two thirds of seven families have no interval"
@@ -202,7 +185,7 @@ def test_a_method_with_three_of_ten_retrainings_has_no_place_and_moves_no_one_el
 def test_retrainings_beyond_those_that_most_methods_have_do_not_count(cells: list[Cell], make_cell):
     more = [make_cell("more", predictions(d, 0.12, runs=16), dataset=f"d{d}") for d in range(3)]
     summary = on_front([*cells, *more])
-    firsts = [loop(cell.only(range(1, 11))) for cell in more]
+    firsts = [churn_of(cell.only(range(1, 11))) for cell in more]
     assert row_of(summary, "MORE").churn == pytest.approx(np.mean([np.mean(firsts[:2]), firsts[2]]))
     assert row_of(summary, "MORE").place is not None
 
@@ -244,26 +227,13 @@ def test_regressions_are_ordered_by_the_share_of_variance_that_is_retraining(mak
     assert places.places("classification", collect(made), "runs") is None
 
 
-def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(cells: list[Cell]):
+def test_neighbours_differ_as_by_the_jackknife_of_paired_differences_and_holm(cells: list[Cell]):
     results = collect([cell for cell in cells if cell.key.dataset == "d2"])
     summary = on_front([cell for cell in cells if cell.key.dataset == "d2"])
     titles = [row.title for row in summary.placed]
     found = resolution(results.headline(), pairwise(titles))
-    expected = []
-    for first, second in pairwise(titles):
-        labels = [
-            next(c for c in cells if c.key.dataset == "d2" and c.title == t).predictions["id"].values.argmax(2)
-            for t in (first, second)
-        ]
-
-        def difference(runs: list[int], labels: list[np.ndarray] = labels) -> float:
-            one, other = ([apart(x[a], x[b]) for a, b in combinations(runs, 2)] for x in labels)
-            return float(np.mean(one) - np.mean(other))
-
-        every = list(range(10))
-        without = np.array([difference([r for r in every if r != out]) for out in every])
-        error = np.sqrt(9 / 10 * np.sum((without - without.mean()) ** 2))
-        expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
+    of = {c.title: MATCHED_CHURN.of_runs(c.predictions["id"]) for c in cells if c.key.dataset == "d2"}
+    expected = [jackknife([of[first] - of[second]]).p for first, second in pairwise(titles)]
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
 
@@ -271,7 +241,7 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
 def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell]):
     results = collect(cells)
     found = resolution(results.headline(), [("CALM", "WILD")])
-    of = {(c.key.dataset, c.title): loop(c) for c in cells}
+    of = {(c.key.dataset, c.title): churn_of(c) for c in cells}
     gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
     assert found.differences[0] == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
 
@@ -288,7 +258,7 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
     body = places.over_canonical_splits(results, "runs")
     assert body.header == ("Method", "Split 7", "Split 42", "Split 99", "Mean", "Range")
     assert [row[0] for row in body.rows] == ["CALM", "ERM"]
-    of = {(c.key.dataset, c.title, c.key.canonical_seed): 100 * loop(c) for c in made}
+    of = {(c.key.dataset, c.title, c.key.canonical_seed): 100 * churn_of(c) for c in made}
     for title, *values in body.rows:
         by_hand = [np.mean([of[d, title, s] for d in ("d0", "d1")]) for s in (7, 42, 99)]
         interval = stats.t.interval(0.95, 2, np.mean(by_hand), stats.sem(by_hand))
@@ -308,8 +278,8 @@ def test_a_method_that_is_neither_published_nor_submitted_is_the_readers_own(cel
 
 
 def test_an_estimate_in_another_unit_keeps_its_test():
-    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2) == Estimate(1.0, 0.5, 1.5, 0.01)
-    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2).df == 9
+    made = Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2)
+    assert (made, made.df) == (Estimate(1.0, 0.5, 1.5, 0.01), 9)
 
 
 @pytest.fixture
@@ -326,8 +296,12 @@ def wide() -> list[Cell]:
     return grid({"erm": 0.2, "calm": 0.1, "middle": 0.14}, 10, about)
 
 
+def by_name(cells: list[Cell]) -> list[Dataset]:
+    return sorted(collect(cells).datasets, key=lambda dataset: dataset.name)
+
+
 def test_groups_join_families_that_share_one_and_families_their_groups(wide: list[Cell]):
-    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
+    datasets = by_name(wide)
     by_family, by_group = units(datasets), units(datasets, "group")
     assert by_family == ["a", "a", "d2", "c", "d", "d5", "d6", "d7", "d8", "d9"]
     assert by_group == ["a", "a", "a", "c", "c", "d5", "d6", "d7", "d8", "d9"]
@@ -341,8 +315,8 @@ def test_the_wide_order_has_the_headline_datasets_too_and_comes_first(wide: list
 
 
 def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell]):
-    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
-    churns = {(c.key.dataset, c.title): loop(c) for c in wide}
+    datasets = by_name(wide)
+    churns = {(c.key.dataset, c.title): churn_of(c) for c in wide}
     titles = ["CALM", "MIDDLE", "ERM"]
     values = {title: np.array([churns[d.name, title] for d in datasets]) for title in titles}
     members = {
@@ -362,7 +336,7 @@ def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_group
 
 
 def test_pairs_with_and_without_ties_have_the_p_of_a_call_of_their_own(wide: list[Cell]):
-    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
+    datasets = by_name(wide)
     rng = np.random.default_rng(0)
     values = {str(i): rng.normal(size=len(datasets)) for i in range(6)}
     values |= {"ties": values["0"].round(), "zero": np.r_[values["0"][:4], values["1"][4:]]}
@@ -375,7 +349,7 @@ def test_pairs_with_and_without_ties_have_the_p_of_a_call_of_their_own(wide: lis
 def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
     results = collect(wide)
     (table,) = build(results, keys=("wide-classification", "wide-regression"))
-    churns = {(c.key.dataset, c.title): loop(c) for c in wide}
+    churns = {(c.key.dataset, c.title): churn_of(c) for c in wide}
     by_family = {f"d{d}": 1 / 9 / (2 if d < 2 else 1) for d in range(10)}
     by_group = {f"d{d}": 1 / 7 / (3 if d < 3 else 2 if d < 5 else 1) for d in range(10)}
     assert [row[0] for row in table.rows] == ["CALM", "MIDDLE", "ERM"]

@@ -1,18 +1,17 @@
-"""Two methods compared: against scipy, loops and the published numbers."""
+"""Two methods compared: against scipy and means of measures."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import roc_auc_score
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import ACCURACY
+from benchmark.measure.measure import Measure
 from leaderboard.__main__ import app
 from leaderboard.read import published
-from leaderboard.read.results import Results
+from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.pairwise import (
     answer,
     compared,
@@ -27,40 +26,34 @@ from leaderboard.tables.pairwise import (
 from leaderboard.write.formats import to_markdown
 from leaderboard.write.published import write
 
+from ..conftest import of_families
+
 
 def test_accuracy_is_compared_as_by_students_paired_test(world: Results):
-    (mid,) = (d for d in world.headline() if d.name == "mid")
+    mid = world.dataset("mid")
     pair = compared([mid], "BAGGING", "ERM", ACCURACY)
-    right = [
-        (p.values.argmax(2) == p.y).mean(1)
-        for p in (mid.entry(t).cells[99].predictions["id"] for t in ("BAGGING", "ERM"))
-    ]
+    right = [(p.values.argmax(2) == p.y).mean(1) for t in ("BAGGING", "ERM") for p in mid.entry(t).tests]
     theirs = stats.ttest_rel(*right)
     interval = theirs.confidence_interval()
     assert (pair.mean.low, pair.mean.high, pair.mean.p) == pytest.approx((interval.low, interval.high, theirs.pvalue))
 
 
 def test_examples_that_flip_under_one_method_alone_are_counted(world: Results):
-    (mid,) = (d for d in world.headline() if d.name == "mid")
-    classes = [mid.entry(t).cells[99].predictions["id"].values.argmax(2) for t in ("ERM", "BAGGING")]
+    mid = world.dataset("mid")
+    classes = [p.values.argmax(2) for t in ("ERM", "BAGGING") for p in mid.entry(t).tests]
     flips = [np.array([len(set(column)) > 1 for column in of.T]) for of in classes]
     assert flipping_alone(mid, "ERM", "BAGGING") == ((flips[0] > flips[1]).sum(), (flips[1] > flips[0]).sum())
 
 
 def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(world: Results):
     pairs = pairs_in(world.headline(), "BAGGING", "ERM", measures_of("classification", ["auroc"]))
-    of_runs = {
-        "churn": lambda p: np.mean([(x != y).mean() for x, y in combinations(p.values.argmax(2), 2)]),
-        "accuracy": lambda p: (p.values.argmax(2) == p.y).mean(),
-        "auroc": lambda p: np.mean([roc_auc_score(p.y, run[:, 1]) for run in p.values]),
-    }
     for pair in pairs[1:]:
-        families: dict[str, list[float]] = {}
-        for dataset in world.headline():
-            cells = (dataset.entry(title).cells.values() for title in ("BAGGING", "ERM"))
-            a, b = (np.mean([of_runs[pair.measure.key](cell.predictions["id"]) for cell in of]) for of in cells)
-            families.setdefault(dataset.family, []).append(a - b)
-        means = [np.mean(values) for values in families.values()]
+
+        def difference(dataset: Dataset, measure: Measure = pair.measure) -> float:
+            a, b = (np.mean([measure.mean(p) for p in dataset.entry(title).tests]) for title in ("BAGGING", "ERM"))
+            return float(a - b)
+
+        means = of_families(world.headline(), difference)
         assert pair.mean.value == pytest.approx(np.mean(means))
         assert (pair.mean.p < 0.05) == pair.mean.excludes_zero
         theirs = stats.ttest_1samp(means, 0)
@@ -91,8 +84,7 @@ def test_the_command_prints_what_the_table_has(world: Results, tmp_path, capsys:
 def test_regressions_are_compared_in_their_own_measures(world: Results):
     (solubility,) = world.of_task("regression")
     pairs = pairs_in([solubility], "ERM", "CALM", measures_of("regression", ["r2"]))
-    tests = [solubility.entry(title).cells[99].predictions["id"] for title in ("ERM", "CALM")]
-    errors = [np.abs(p.values[..., 0] - p.y).mean(1) for p in tests]
+    errors = [np.abs(p.values[..., 0] - p.y).mean(1) for t in ("ERM", "CALM") for p in solubility.entry(t).tests]
     assert pairs[2].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
     table = to_table(pairs)
     assert table.header == ("Dataset", "Δ 1 − ICC (pp)", "Δ churn", "Δ MAE", "Δ R²")

@@ -1,6 +1,5 @@
 """Reports as tables, figures and pages: numbers checked against the boards, and studies left out."""
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -20,9 +19,7 @@ from leaderboard.site.pages import Site
 from leaderboard.site.sentences import in_brief
 from leaderboard.tables.studies import Reader, Rendered, estimate, rendered, table
 
-from ..conftest import flipping, sure
-
-MakeCell = Callable[..., Cell]
+from ..conftest import MakeCell, flipping, sure
 
 
 def finished(name: str, **settings: object) -> Record:
@@ -48,9 +45,6 @@ def erm_and_twin(make_cell: MakeCell, dataset: str = "dili") -> list[Cell]:
         retrained(make_cell, dataset, "twin", 0.05, lam=300.0, members=2),
         retrained(make_cell, dataset, "bagging", 0.1, k=5),
     ]
-
-
-# Numbers
 
 
 def test_a_measured_number_is_that_of_the_boards_and_a_difference_is_paired_at_equal_seeds(make_cell) -> None:
@@ -86,9 +80,6 @@ def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) 
     assert result.rows[1] == ("two", "–", "–")
 
 
-# Charts
-
-
 @pytest.mark.parametrize(
     ("name", "log"), [("short", True), ("A dataset with a name that is longer than the figure is wide, " * 2, False)]
 )
@@ -103,9 +94,6 @@ def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool
     assert f"{name} (0.001, 0.02)" in figure.alt
     assert figure.pdf.startswith(b"%PDF")
     assert [build.draw(drawing) for drawing in build.of_studies([one])] == [figure], "equal reports give equal bytes"
-
-
-# Selection of studies
 
 
 def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_page(make_cell) -> None:
@@ -150,19 +138,6 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
     assert studies[0].command == "churn study heat-map --set dataset=dili --set seeds=1-3"
 
 
-def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
-    results = collect(erm_and_twin(make_cell), records=[finished("top-k", dataset="dili,bace", seeds="5")])
-    assert rendered(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
-
-
-def test_a_study_of_another_version_is_left_out_with_the_reason() -> None:
-    records = [finished("top-k", forgotten="1"), replace(finished("top-k"), study="gone")]
-    finished_studies, troubles = rendered(collect([], records=records))
-    assert finished_studies == []
-    for line, reason in zip(sorted(troubles), ("unknown study 'gone'", "unknown setting of top-k"), strict=True):
-        assert f"is left out: {reason}" in line
-
-
 def test_cells_with_further_seeds_are_cut_to_the_requested_ones(make_cell) -> None:
     cell = retrained(make_cell, "dili", "erm", 0.3, seeds=(1, 2, 3, 4, 5))
     reader = Reader("triage", [cell], [])
@@ -184,26 +159,32 @@ def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> No
     assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
 
 
-@pytest.mark.parametrize("settings", [None, ["a"], {"dataset": []}, {"seeds": -1}])
-def test_a_study_with_a_damaged_record_is_left_out_by_name_and_the_others_are_shown(make_cell, settings) -> None:
-    cells = erm_and_twin(make_cell)
-    damaged = replace(finished("decomposition"), content={"settings": settings})
-    results = collect(cells, records=[damaged])
-    shown, troubles = rendered(results)
+CAMPAIGNS = "esol, split 99, erm, greedy, 20 trajectories, 50 + 10"
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        (
+            [finished("top-k", dataset="dili,bace", seeds="5")],
+            "study top-k is left out because ERM on bace, split 99 is missing: run it again",
+        ),
+        ([finished("top-k", forgotten="1")], "study top-k is left out: unknown setting of top-k"),
+        ([replace(finished("top-k"), study="gone")], "study gone is left out: unknown study 'gone'"),
+        *(
+            ([replace(finished("decomposition"), content={"settings": settings})], "study decomposition is left out")
+            for settings in (None, ["a"], {"dataset": []}, {"seeds": -1})
+        ),
+        *(
+            ([finished("bo-loop"), Record("bo-loop", CAMPAIGNS, "0" * 16, content)], "study bo-loop is left out")
+            for content in ({}, {"final_best": "x"}, {"final_best": None, "range": 3, "acquired": {}})
+        ),
+    ],
+)
+def test_a_study_that_lacks_cells_or_is_damaged_or_of_another_version_is_left_out_by_name(make_cell, records, said):
+    shown, (line,) = rendered(collect(erm_and_twin(make_cell), records=records))
     assert shown == []
-    assert len(troubles) == 1
-    assert troubles[0].startswith("study decomposition is left out")
-
-
-def test_a_record_without_the_numbers_of_its_study_leaves_it_out_by_name() -> None:
-    settings = {"settings": asdict(make_study("bo-loop", {}))}
-    report = Record("bo-loop", REPORT, "0" * 16, settings)
-    key = "esol, split 99, erm, greedy, 20 trajectories, 50 + 10"
-    for content in ({}, {"final_best": "x"}, {"final_best": None, "range": 3, "acquired": {}}):
-        results = collect([], records=[report, Record("bo-loop", key, "0" * 16, content)])
-        shown, (line,) = rendered(results)
-        assert shown == []
-        assert line.startswith("study bo-loop is left out")
+    assert line.startswith(said)
 
 
 def test_a_difference_between_cells_of_other_versions_is_marked(make_cell) -> None:

@@ -2,9 +2,7 @@
 
 import ast
 import re
-import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,8 @@ from leaderboard.tables.table import Table, Value
 from leaderboard.write import cited
 from leaderboard.write.formats import to_json
 from leaderboard.write.latex import LATEX, latex, to_latex
+
+from ..conftest import compiled
 
 BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
 
@@ -82,20 +82,6 @@ def test_each_panel_has_the_heads_above_its_columns():
             assert sum(spans) == len(below.split(" & "))
 
 
-def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = ()) -> str:
-    """Return the log of pdflatex on a document of ``tables``."""
-    if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex (Debian: texlive-latex-recommended)")
-    body = "\n".join(to_latex(table, stamps) + r"\clearpage" for table in tables)
-    document = "\\documentclass{article}\n\\usepackage{array,booktabs,longtable}\n\\begin{document}\n"
-    (folder / "all.tex").write_text(f"{document}{body}\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    run = subprocess.run(command, cwd=folder, capture_output=True)
-    log = run.stdout.decode(errors="replace")
-    assert run.returncode == 0, log[-2000:]
-    return log
-
-
 def published() -> list[Table]:
     """Return the tables shipped with the suite as LaTeX: all but the boards of single datasets."""
     every = (frozen for folder in cited.versions() for frozen in cited.tables(folder))
@@ -108,8 +94,8 @@ def published() -> list[Table]:
 def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table, tmp_path: Path):
     tables = [*build(world), *map(to_table, boards(world)), one_table, *published(), wide(30, datasets=60)]
     signs = Table("signs", "", "", ("sign",), tuple((sign,) for sign in LATEX))
-    log = compiled([*tables, signs], tmp_path, stamp(world, tables[0]))
-    assert "Overfull" not in log
+    body = "\n".join(to_latex(table, stamp(world, tables[0])) + r"\clearpage" for table in [*tables, signs])
+    assert "Overfull" not in compiled(f"{body}\n", tmp_path)
 
 
 def test_every_sign_that_a_table_can_hold_is_mapped():

@@ -1,6 +1,5 @@
 """Predictions as tidy tables."""
 
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from benchmark.errors import UserError
 from benchmark.measure.catalogue import CHURN
 from leaderboard.read.results import Results, collect
 from leaderboard.write import tidy
+
+from ..conftest import keyed
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -32,10 +33,7 @@ def test_the_churn_of_each_method_follows_from_its_tidy_rows(world: Results, tmp
         assert by_hand == pytest.approx(CHURN.mean(p))
         assert wide.loc[p.ids].to_numpy() == pytest.approx(p.values[..., 1].T, abs=1e-6)
     (regression,) = world.of_task("regression")
-    table, p = (
-        read(tmp_path / f"paper/{regression.name}-99.csv.gz"),
-        regression.entry("ERM").cells[99].predictions["id"],
-    )
+    table, (p,) = read(tmp_path / f"paper/{regression.name}-99.csv.gz"), regression.reference.tests
     rows = table[(table["method"] == "ERM") & (table["train_seed"] == p.seeds[1])]
     assert rows["p"].to_numpy() == pytest.approx(p.values[1, :, 0], abs=1e-6)
     assert rows["y"].to_numpy() == pytest.approx(p.y, abs=1e-6)
@@ -52,7 +50,7 @@ def test_a_disk_that_is_full_leaves_the_table_of_an_earlier_export(world: Result
 def test_more_than_two_classes_have_a_row_each_a_sampling_its_own_folder_and_a_name_its_comma(make_cell, tmp_path):
     values = np.random.default_rng(0).dirichlet((1, 1, 1), size=(2, 5))
     cell = make_cell("erm", values, y=np.arange(5) % 3, title='Forest, "deep"')
-    tidy.write(collect([cell, replace(cell, key=replace(cell.key, sampling="halves"))]), tmp_path)
+    tidy.write(collect([cell, keyed(cell, sampling="halves")]), tmp_path)
     for sampling in ("paper", "halves"):
         table = read(tmp_path / sampling / "made_up-99.csv.gz")
         assert set(table["method"]) == {'Forest, "deep"'}

@@ -24,13 +24,6 @@ def test_a_property_that_decides_is_worth_choosing_by():
     assert list(chosen[HINDSIGHT]) == list(chosen["rows"])
 
 
-def test_a_property_without_bearing_gains_nothing():
-    values = two_kinds()
-    chosen = choices(values, np.zeros_like(values), {"rows": np.random.default_rng(0).random(FAMILIES)}, "regression")
-    every = np.arange(FAMILIES)
-    assert values[every, chosen["rows"]].mean() >= values[every, chosen[FIRST]].mean()
-
-
 @pytest.mark.parametrize("families", [NEAREST, FAMILIES])
 def test_no_rule_sees_the_family_it_is_tested_on(families):
     rng = np.random.default_rng(1)

@@ -17,9 +17,3 @@ def test_intervals_leave_out_one_run_after_the_other(predictions):
         2.5705818 * error
     )  # Student's t with 5 degrees of freedom
     assert np.isnan(estimates([predictions(3)])["recall of churn"].low)
-
-
-def test_the_difference_is_between_scores_that_have_not_seen_the_flips(predictions):
-    numbers = estimates([predictions(6), predictions(6, seed=1)])
-    gap = numbers["recall of churn"].value - numbers["recall of entropy"].value
-    assert numbers["recall, difference"].value == pytest.approx(gap)

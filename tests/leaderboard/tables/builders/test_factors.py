@@ -21,7 +21,7 @@ from leaderboard.tables.builders import factors
 from leaderboard.tables.entries import FACTORS, build
 from leaderboard.tables.table import Table, Value
 
-from ...conftest import noisy
+from ...conftest import keyed, noisy
 
 NOISE = {
     # title: method, learner, features, and how much runs differ
@@ -56,7 +56,7 @@ def cells(make_cell) -> list[Cell]:
             about = {"family": f"f{min(d, FAMILIES - 1)}", "features": ("morgan:2048:2",)}
             params = {"C": 10.0} if "C=" in title else {"epochs": 5} if method == "mlp" else {}
             cell = make_cell(method, values, y=y, dataset=f"d{d}", title=title, about=about, params=params)
-            made.append(replace(cell, key=replace(cell.key, learner=learner, features=features)))
+            made.append(keyed(cell, learner=learner, features=features))
     return made
 
 

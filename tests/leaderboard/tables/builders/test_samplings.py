@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
+from benchmark.measure.catalogue import CHURN
+from benchmark.measure.intervals import jackknife
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.samplings import claims
@@ -59,17 +60,13 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
     agreement = claims(whole, "runs").notes[-1]
     assert agreement.startswith("Answers in agreement with the paper's: 3 of 3 under paper")
     assert rows["Does a deep ensemble (K=5) churn less than ERM?"][4].text.startswith("yes: −")
-    means, widths = [], []
+    each = []
     for dataset in whole.front.datasets:
-        each = []
-        for entry in (dataset.entry("BAGGING"), dataset.reference):
-            labels = entry.cells[99].predictions["id"].values.argmax(-1)
-            each.append(np.array([(labels[i] != labels[i + 1]).mean() for i in range(0, 10, 2)]))
-        difference = each[0] - each[1]
-        means.append(difference.mean())
-        widths.append(t.ppf(0.975, 4) * difference.std(ddof=1) / np.sqrt(5))
-    assert halves.number == pytest.approx(100 * np.mean(means))
-    assert halves.high - halves.number == pytest.approx(100 * np.sqrt(np.sum(np.square(widths))) / 3)
+        ours, erm = (CHURN.of_runs(dataset.entry(title).tests[0]) for title in ("BAGGING", "ERM"))
+        each.append(jackknife([ours - erm]))
+    assert halves.number == pytest.approx(100 * np.mean([e.value for e in each]))
+    half = np.sqrt(np.sum([(e.high - e.value) ** 2 for e in each])) / 3
+    assert halves.high - halves.number == pytest.approx(100 * half)
 
 
 def test_one_sampling_has_nothing_to_compare(whole):
@@ -78,7 +75,7 @@ def test_one_sampling_has_nothing_to_compare(whole):
 
 
 def test_a_study_stands_in_for_a_method_that_the_boards_lack_but_adds_no_split(whole):
-    cells = [cell for part in whole.every for d in part.datasets for e in d.entries for cell in e.cells.values()]
+    cells = [cell for part in whole.every for dataset in part.datasets for cell in dataset.cells]
     of_study = [replace(cell.with_facts(study="some"), key=replace(cell.key, canonical_seed=7)) for cell in cells]
     with_splits = collect([*cells, *of_study])
     assert claims(with_splits, "runs").rows == claims(whole, "runs").rows

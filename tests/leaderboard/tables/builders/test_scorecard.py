@@ -2,24 +2,20 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import r2_score
 
-from leaderboard.read.results import Results
+from benchmark.measure.catalogue import AUROC
+from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders.scorecard import of_dataset, over_datasets
 
+from ...conftest import of_families
 
-def test_the_auroc_is_the_mean_over_families_of_scikit_learns(world: Results):
+
+def test_a_measure_is_averaged_over_families(world: Results):
     body = over_datasets("classification", "ranking", world, "runs")
-    column = body.header.index("AUROC")
     for row in body.rows:
-        families: dict[str, list[float]] = {}
-        for dataset in body.datasets:
-            cells = dataset.entry(row[0]).cells.values()
-            tests = [cell.predictions["id"] for cell in cells]
-            of_splits = [np.mean([roc_auc_score(p.y, values[:, 1]) for values in p.values]) for p in tests]
-            families.setdefault(dataset.family, []).append(float(np.mean(of_splits)))
-        expected = np.mean([np.mean(values) for values in families.values()])
-        assert row[column].number == pytest.approx(expected)
+        of = of_families(body.datasets, lambda d, title=row[0]: np.mean([AUROC.mean(p) for p in d.entry(title).tests]))
+        assert row[body.header.index("AUROC")].number == pytest.approx(np.mean(of))
 
 
 def test_a_regression_shows_measures_without_a_unit(world: Results):
@@ -27,36 +23,26 @@ def test_a_regression_shows_measures_without_a_unit(world: Results):
     assert body.header[:3] == ("Method", "1 − ICC (%)", "R²")
     (dataset,) = body.datasets
     for title, _, first, *_ in body.rows:
-        p = dataset.entry(title).cells[99].predictions["id"]
+        (p,) = dataset.entry(title).tests
         assert first.number == pytest.approx(np.mean([r2_score(p.y, values[:, 0]) for values in p.values]), rel=1e-5)
 
 
-def test_without_results_there_is_no_scorecard(world: Results):
-    assert over_datasets("regression", "values", Results((), "nothing"), "runs") is None
-    assert over_datasets("classification", "decisions", Results((), "nothing"), "runs") is None
+def test_without_results_there_is_no_scorecard():
+    for task, part in (("regression", "values"), ("classification", "decisions")):
+        assert over_datasets(task, part, Results((), "nothing"), "runs") is None
 
 
 def test_good_and_bad_flips_are_counted_against_erm_at_equal_train_seeds(world: Results):
     body = over_datasets("classification", "decisions", world, "runs")
     (row,) = (row for row in body.rows if row[0] == "BAGGING")
-    counted: dict[str, dict[str, list[float]]] = {"Good flips (%)": {}, "Bad flips (%)": {}}
-    for dataset in body.datasets:
-        for split, cell in dataset.entry("BAGGING").cells.items():
-            before, after = (
-                p.values.argmax(2) == p.y
-                for p in (dataset.reference.cells[split].predictions["id"], cell.predictions["id"])
-            )
-            good = sum(not a and b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True))
-            bad = sum(a and not b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True))
-            counted["Good flips (%)"].setdefault(dataset.name, []).append(100 * good / before.size)
-            counted["Bad flips (%)"].setdefault(dataset.name, []).append(100 * bad / before.size)
-    families = {dataset.name: dataset.family for dataset in body.datasets}
-    for header, of_datasets in counted.items():
-        of_families: dict[str, list[float]] = {}
-        for name, values in of_datasets.items():
-            of_families.setdefault(families[name], []).append(float(np.mean(values)))
-        expected = np.mean([np.mean(values) for values in of_families.values()])
-        assert row[body.header.index(header)].number == pytest.approx(expected)
+    for header, flip in {"Good flips (%)": (False, True), "Bad flips (%)": (True, False)}.items():
+
+        def share(dataset: Dataset, flip: tuple[bool, bool] = flip) -> float:
+            right = [[p.values.argmax(2) == p.y for p in dataset.entry(title).tests] for title in ("ERM", "BAGGING")]
+            splits = [zip(before.flat, after.flat, strict=True) for before, after in zip(*right, strict=True)]
+            return 100 * np.mean([np.mean([pair == flip for pair in pairs]) for pairs in splits])
+
+        assert row[body.header.index(header)].number == pytest.approx(np.mean(of_families(body.datasets, share)))
 
 
 def test_the_scorecard_of_a_dataset_has_its_units_and_all_methods(world: Results):
