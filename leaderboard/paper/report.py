@@ -83,10 +83,7 @@ def _judged(c: Comparison) -> bool:
 
 
 def page(results: Results, comparisons: Sequence[Comparison]) -> str:
-    """Return the order of methods, the main tables and findings, and the comparison with the published numbers.
-
-    It is a page of Markdown of about ten screens, which leads to the pages of the site for everything else.
-    """
+    """Return the order of methods, the main tables and findings, and the comparison with the published numbers."""
     parts = [f"# Results of churn-benchmark {PUBLISHED.name}", INTRODUCTION, PAGES]
     for part in results.by_sampling:
         for table in build(part, keys=("places",)):

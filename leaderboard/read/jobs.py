@@ -46,8 +46,8 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     came from an iterator that itself waits for others.
     """
     order: list[str] = []
+    seen: set[str] = set()
     results: dict[str, bytes] = {}
-    sent: set[str] = set()
     todo: list[Any] = []
     new: list[Iterator[tuple[str, bytes]]] = []
 
@@ -57,8 +57,9 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
 
     for job in jobs:
         order.append(job.name)
-        if job.name in results or job.name in sent:
+        if job.name in seen:
             continue
+        seen.add(job.name)
         content = read(_folder() / job.name)
         if content is not None:
             results[job.name] = content
@@ -67,7 +68,6 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
             except OSError:  # it is another user's
                 write(_folder() / job.name, content)
             continue
-        sent.add(job.name)
         todo.append(delayed(_make)(job, _folder() / job.name))
         if len(todo) == min(TOGETHER, 1 + len(new)):
             send()
@@ -75,11 +75,11 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         send()
 
     def take() -> Iterator[bytes]:
-        fresh, wanted = chain.from_iterable(new), len(set(order))
+        fresh = chain.from_iterable(new)
         for name in order:
             while name not in results:
                 results.update([next(fresh)])
-            if len(results) == wanted:  # joblib ends all other work if a generator is dropped before its end
+            if len(results) == len(seen):  # joblib ends all other work if a generator is dropped before its end
                 results.update(fresh)
             yield results[name]
 

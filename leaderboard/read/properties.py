@@ -5,12 +5,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmark.data.checks.expected_churn import Properties, published
-from benchmark.data.spec import known_spec, load_spec
+from benchmark.data.spec import DatasetSpec, known_spec, load_spec
 from benchmark.errors import UserError
 from benchmark.files import named, program
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, papers_or_first
-from leaderboard.read.structures import here
+
+
+def here(spec: DatasetSpec) -> bool:
+    """Return whether the raw file of a dataset is on this machine and unaltered; otherwise, it would be downloaded."""
+    from benchmark.data.downloads import locate, verified
+
+    try:
+        return (path := locate(spec)) is not None and bool(verified(path, spec))
+    except UserError:
+        return False
 
 
 def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:

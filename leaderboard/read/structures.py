@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmark.data.spec import DatasetSpec, known_spec, load_spec
 from benchmark.errors import UserError
+from leaderboard.read.properties import here
 from leaderboard.read.published import PUBLISHED
 from leaderboard.read.results import Dataset
 
@@ -47,10 +48,7 @@ class Molecules:
 
 
 def withheld(licence: str) -> str:
-    """Return why structures under ``licence``, the field of a dataset's TOML, are not shipped; empty if they are.
-
-    They are shipped if the field starts with a licence that lets anyone pass the data on, also commercially.
-    """
+    """Return why structures under ``licence``, the field of a dataset's TOML, are not shipped; empty if they are."""
     if FREE.match(licence):
         return ""
     return f"the dataset's licence, “{licence or 'unknown'}”, does not state that anyone may pass the data on"
@@ -80,16 +78,6 @@ def of_tests(dataset: Dataset) -> dict[str, str]:
         return {}
     tests = _tests(dataset)
     return {i: smiles for i, smiles in zip(known.ids.tolist(), known.smiles.tolist(), strict=True) if i in tests}
-
-
-def here(spec: DatasetSpec) -> bool:
-    """Return whether the raw file of a dataset is on this machine and unaltered; otherwise, it would be downloaded."""
-    from benchmark.data.downloads import locate, verified
-
-    try:
-        return (path := locate(spec)) is not None and bool(verified(path, spec))
-    except UserError:
-        return False
 
 
 @lru_cache(maxsize=128)

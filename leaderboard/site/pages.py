@@ -42,11 +42,7 @@ File = tuple[str, str | bytes]
 
 @dataclass(frozen=True)
 class Site:
-    """The pages of one sampling's ``results``, which are a part of the ``whole`` of the site.
-
-    ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` and ``docs`` are
-    addresses to link to.
-    """
+    """The pages of one sampling's ``results``, which are a part of the ``whole`` of the site (``site.write``)."""
 
     results: Results
     whole: Results

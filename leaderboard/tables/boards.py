@@ -100,10 +100,7 @@ def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
 
 
 def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
-    """Return the board of one test set of a dataset, with notes on whatever limits its comparisons.
-
-    It is computed once for a dataset.
-    """
+    """Return the board of one test set of a dataset, computed once, with notes on whatever limits its comparisons."""
     return dataset.once(("board", evalset, kind), lambda: _board(dataset, evalset, kind))
 
 

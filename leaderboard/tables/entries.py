@@ -301,10 +301,7 @@ TABLES = (
 
 
 def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] = ()) -> list[Table]:
-    """Return the tables called ``keys``, by default every table, that ``results`` has data for.
-
-    Intervals are of one kind; missing cells are "–".
-    """
+    """Return the tables called ``keys``, by default every table, that ``results`` has data for."""
     tables = []
     for entry in TABLES:
         if keys and entry.key not in keys:

@@ -92,10 +92,7 @@ def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> TableBuilde
 
 
 def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> TableBuilder:
-    """Return a builder with a row per dataset and a column per method except ERM, for its difference from ERM.
-
-    * marks the numbers that differ from zero; see ``_tested``.
-    """
+    """Return a builder with a row per dataset and a column per method except ERM, for its difference from ERM."""
 
     def build(results: Results, kind: IntervalKind) -> Body | None:
         datasets = with_reference(choice(results))

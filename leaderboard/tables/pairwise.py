@@ -64,10 +64,7 @@ class Pairwise:
 def compared(
     datasets: Sequence[Dataset], first: str, second: str, measure: Measure = CHURN, kind: IntervalKind = "runs"
 ) -> Pairwise | None:
-    """Compare the methods with these titles on the ID tests of the datasets that have both, at equal train seeds.
-
-    Return None if no dataset has both.
-    """
+    """Compare two titles on the ID tests of the datasets that have both, at equal train seeds; None if none has."""
     estimated = []
     for dataset in datasets:
         a, b = dataset.entry(first), dataset.entry(second)
@@ -159,10 +156,7 @@ def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
 
 
 def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]:
-    """Return how many test examples flip in some pair of retrainings of only one of two methods, for each of them.
-
-    Examples of several splits add up.
-    """
+    """Return how many test examples, of all splits, flip in some pair of retrainings of only one of two methods."""
     a, b = dataset.entry(first), dataset.entry(second)
     assert a is not None
     assert b is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmark.measure.intervals import Estimate
-from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.store.cell import Cell, CellKey, Facts, Submission
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures import build
 from leaderboard.read.results import Dataset, Results, collect
@@ -41,6 +41,11 @@ def of_families(datasets: Iterable[Dataset], value: Callable[[Dataset], float]) 
 def keyed(cell: Cell, **changes: Any) -> Cell:
     """A cell with another key."""
     return replace(cell, key=replace(cell.key, **changes))
+
+
+def submitted(cell: Cell, status: str = "self-reported", marks: str = "") -> Cell:
+    about = {"name": "New", "authors": "A", "licence": "CC0-1.0", "compute": "-", "training_data": "none"}
+    return cell.with_facts(submission=Submission(status=status, sha256="0" * 64, marks=marks, **about))
 
 
 def row_of(summary: Summary, title: str) -> SummaryRow:

@@ -6,25 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Submission
 from leaderboard.read.results import collect, slug, with_groups
 
-from ..conftest import keyed
-
-SUBMISSION = Submission(
-    status="self-reported",
-    name="Calm",
-    authors="A",
-    licence="CC0-1.0",
-    compute="-",
-    training_data="none",
-    sha256="0" * 64,
-)
+from ..conftest import keyed, submitted
 
 
 def test_what_was_submitted_is_never_the_reference(make_cell):
     values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
-    theirs = make_cell("erm", values, title="Calm 1.0 (self-reported)").with_facts(submission=SUBMISSION)
+    theirs = submitted(make_cell("erm", values, title="Calm 1.0 (self-reported)"))
     alone = collect([theirs])
     assert alone.datasets == ()
     assert "Calm 1.0 (self-reported) on made_up is left out" in alone.unreadable[0]

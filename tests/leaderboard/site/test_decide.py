@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmark.measure.catalogue import MATCHED_ACCURACY
+from benchmark.measure.catalogue import ACCURACY, MATCHED_ACCURACY
+from benchmark.measure.measure import Measure
 from leaderboard.read.results import collect
 from leaderboard.site.decide import choices
 
@@ -15,30 +16,26 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
     y = np.linspace(-1, 1, 30).astype(np.float32)
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     cells += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("worse", 0.3))]
-    results = collect(cells)
-    by_key = {choice["key"]: choice for choice in choices(results)}
-    assert list(by_key) == ["classification/headline", "d0", "d1", "r"]
-    for key in ("d0", "classification/headline"):
-        by_title = {method["title"]: method for method in by_key[key]["methods"]}
-        assert by_title["ERM"]["loss"] is None
-        loss = by_title["WORSE"]["loss"]
-        assert loss[0] > 10
-        assert loss[1] < loss[0] < loss[2]
+    of = {
+        choice["key"]: {method["title"]: method for method in choice["methods"]} for choice in choices(collect(cells))
+    }
+    assert list(of) == ["classification/headline", "d0", "d1", "r"]
+    average, single = of["classification/headline"], of["d0"]
+    for methods in (average, single):
+        assert methods["ERM"]["loss"] is None
+        value, low, high = methods["WORSE"]["loss"]
+        assert value > 10
+        assert low < value < high
 
-    def lost(dataset: str) -> float:
-        of = {cell.title: cell.predictions["id"] for cell in cells if cell.key.dataset == dataset}
-        erm, worse = ((of[title].values.argmax(-1) == of[title].y).mean() for title in ("ERM", "WORSE"))
-        return float(erm - worse)
+    def lost(measure: Measure, dataset: str) -> float:
+        of = {cell.title: measure.mean(cell.predictions["id"]) for cell in cells if cell.key.dataset == dataset}
+        return 100 * (of["ERM"] - of["WORSE"])
 
-    of = {method["title"]: method for method in by_key["d0"]["methods"]}
-    assert [method["low"] for method in by_key["d0"]["methods"]] == ["", ""]
-    assert by_title["WORSE"]["low"] == f"{100 * lost('d0'):.1f} pp on D0 and {100 * lost('d1'):.1f} pp on D1"
-    assert by_title["ERM"]["low"] == ""
-    matched = {c.title: MATCHED_ACCURACY.mean(c.predictions["id"]) for c in cells if c.key.dataset == "d0"}
-    assert of["WORSE"]["loss"][0] == pytest.approx(100 * (matched["ERM"] - matched["WORSE"]))
-    assert of["WORSE"]["compute"] == pytest.approx(1.0)
-    regression = {method["title"]: method for method in by_key["r"]["methods"]}
-    assert regression["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
+    assert [single["WORSE"]["low"], single["ERM"]["low"], average["ERM"]["low"]] == ["", "", ""]
+    assert average["WORSE"]["low"] == f"{lost(ACCURACY, 'd0'):.1f} pp on D0 and {lost(ACCURACY, 'd1'):.1f} pp on D1"
+    assert single["WORSE"]["loss"][0] == pytest.approx(lost(MATCHED_ACCURACY, "d0"))
+    assert single["WORSE"]["compute"] == pytest.approx(1.0)
+    assert of["r"]["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
 
 
 @pytest.mark.parametrize(("wrong", "mark"), [(8, "†"), (4, "†?"), (0, "")])

@@ -820,7 +820,7 @@ def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
 def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None:
     page.open("datasets/d0.html")
     page.run("document.querySelector('#figures').open = true")
-    name, text = saved(page, "button.drawing", "download")
+    name, text, *_ = saved(page, "button.drawing", "download")
     assert name == "figure-triage-d0.svg"
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 

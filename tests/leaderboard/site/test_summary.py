@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from benchmark.measure.catalogue import CHURN, ORDER
 from benchmark.measure.intervals import jackknife
-from benchmark.store.cell import Cell, Submission
+from benchmark.store.cell import Cell
 from benchmark.types import Task
 from leaderboard.read.results import collect
 from leaderboard.site import sentences
@@ -16,7 +16,7 @@ from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, complete_block, summaries
 
-from ..conftest import keyed, row_of, sure
+from ..conftest import keyed, row_of, submitted, sure
 
 
 def summary_of(cells: list[Cell], task: Task = "classification") -> Summary:
@@ -57,11 +57,8 @@ def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(cells: li
 
 
 def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(cells: list[Cell], make_cell) -> None:
-    facts = {"name": "New", "authors": "A", "licence": "CC0-1.0", "compute": "-", "training_data": "-", "sha256": "0"}
-
     def badge(*statuses: str) -> str:
-        submissions = [Submission(status=status, **facts) for status in statuses]
-        new = [make_cell(f"d{i}", "new").with_facts(submission=one) for i, one in enumerate(submissions)]
+        new = [submitted(make_cell(f"d{i}", "new"), status) for i, status in enumerate(statuses)]
         return row_of(summary_of([*cells, *new]), "NEW").badge
 
     assert badge("verified", "verified", "verified", "verified") == "verified"
@@ -119,10 +116,8 @@ def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cel
 
 
 def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(cells: list[Cell], make_cell) -> None:
-    about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
-    facts = Submission(status="self-reported", sha256="0" * 64, marks="alike", **about)
     right = sure(np.tile(np.arange(40) % 2, (5, 1)))
-    copies = [make_cell(f"d{i}", "copied", values=right).with_facts(submission=facts) for i in range(4)]
+    copies = [submitted(make_cell(f"d{i}", "copied", values=right), marks="alike") for i in range(4)]
     summary = summary_of([*cells, *copies])
     row = row_of(summary, "COPIED")
     assert row.estimates["matched_churn"].value == 0

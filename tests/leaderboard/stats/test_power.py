@@ -34,14 +34,6 @@ def test_the_variances_and_the_power_are_those_of_simulated_retrainings(of, r):
         assert np.mean([e.run for e in estimated]) == pytest.approx(of.run, rel=0.25)
 
 
-def test_the_power_is_that_of_the_noncentral_t_where_only_runs_vary():
-    of = Components(1.0, 0.0, 10)
-    limit = nct.ppf(0.975, 9, 0)
-    expected = nct.sf(limit, 9, 1 / np.sqrt(0.4)) + nct.cdf(-limit, 9, 1 / np.sqrt(0.4))
-    # the jackknife's error is that of a mean over runs when pairs add nothing
-    assert power(of, 1.0, 10) == pytest.approx(expected, abs=1e-6)
-
-
 def test_what_is_needed_is_the_least_number_with_the_power():
     of = Components(1.0, 1.0, 10)
     for delta in (0.3, 1.0, 2.5):

@@ -1,17 +1,15 @@
 """Boards from cells."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.store.cell import Cell
-from benchmark.store.cell import Submission as SubmissionFacts
 from leaderboard.read.results import collect
 from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
-from ..conftest import cell, flipping, keyed, sure
+from ..conftest import cell, flipping, keyed, submitted, sure
 
 RNG = np.random.default_rng(0)
 ERM = cell("erm", sure(flipping(RNG, 0.25, 5, 40)))
@@ -23,13 +21,8 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
     (board,) = boards(collect([fewer, ERM]))
     row, erm = board.rows
     assert (row.method, erm.method) == ("calm", "erm")
-    ours = fewer.predictions["id"].values.argmax(-1)[[1, 2, 0]]
-    theirs = ERM.predictions["id"].values.argmax(-1)[[0, 2, 4]]
-    expected = np.mean(
-        [(ours[i] != ours[j]).mean() - (theirs[i] != theirs[j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))]
-    )
-    delta = row.estimates["delta_churn"]
-    assert delta.value == pytest.approx(expected)
+    ours, theirs = (CHURN.mean(one.only([1, 3, 5]).predictions["id"]) for one in (CALM, ERM))
+    assert row.estimates["delta_churn"].value == pytest.approx(ours - theirs)
     assert erm.estimates["delta_churn"] is None
     assert row.estimates["compute"].value == 2.5
     assert any("same train seeds" in note for note in board.notes)
@@ -41,9 +34,7 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
     repeated = cell("erm", sure(flipping(RNG, 0.4, 5, 40)))
     (board,) = boards(collect([CALM, ERM, repeated, older]))
     erm = next(row for row in board.rows if row.method == "erm")
-    assert erm.estimates["accuracy"].value == pytest.approx(
-        (ERM.predictions["id"].values.argmax(-1) == ERM.predictions["id"].y).mean()
-    )
+    assert erm.estimates["accuracy"].value == pytest.approx(ACCURACY.mean(ERM.predictions["id"]))
     assert any("left out" in note and "older data" in note for note in board.notes)
 
 
@@ -150,10 +141,8 @@ def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
 
 
 def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:
-    about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
-    facts = SubmissionFacts(status="self-reported", sha256="0" * 64, marks="alike unrelated", **about)
-    copied = replace(cell("copied", np.repeat(CALM.predictions["id"].values[:1], 5, axis=0)), title="Copied")
-    (board,) = boards(collect([ERM, CALM, copied.with_facts(submission=facts)]))
+    copied = cell("copied", np.repeat(CALM.predictions["id"].values[:1], 5, axis=0), title="Copied")
+    (board,) = boards(collect([ERM, CALM, submitted(copied, marks="alike unrelated")]))
     table = to_table(board)
     assert table.rows[0][0] == "Copied alike unrelated"
     assert {SUSPICIONS["alike"], SUSPICIONS["unrelated"]} <= set(table.notes)
