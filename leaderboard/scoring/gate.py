@@ -46,7 +46,6 @@ class Gate:
     limits: Mapping[str, float] = field(default_factory=dict)
 
     def title(self, name: str) -> str:
-        """Return what an estimate is called."""
         return TITLES[name] if self.tolerance is None else OF_VALUES[name]
 
 

@@ -92,13 +92,9 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 "expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     doubts = said_of(parts, result, outside, options)
-    return [
-        replace(
-            runs,
-            columns="; ".join([*_said(part, bool(options.logits)), *filter(None, [named, *doubts, kept])]) + ".",
-        )
-        for part, runs in zip(parts, result, strict=True)
-    ]
+    notes = [*filter(None, [named, *doubts, kept])]
+    columns = ["; ".join([*_said(part, bool(options.logits)), *notes]) + "." for part in parts]
+    return [replace(runs, columns=text) for runs, text in zip(result, columns, strict=True)]
 
 
 def _aligned(
@@ -325,7 +321,6 @@ def _of_file(outside: Table, parts: Sequence[Part], options: Options) -> str:
 
 
 def _column(outside: Table, part: Part, options: Options) -> str:
-    """Return the column of true values in a file."""
     key, name = _key(outside, part.grid), options.truth_column
     if name and name not in outside.columns:
         raise outside.missing(name, "--truth-column")
@@ -480,7 +475,6 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
 
 
 def _labels(part: Part, name: str) -> list[frozenset[str]]:
-    """Return the labels of each run in a column."""
     codes, texts = part.table.columns[name].encoded
     return [frozenset(map(plain, texts[np.unique(of_run)])) for of_run in codes[part.grid.at]]
 

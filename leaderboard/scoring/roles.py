@@ -297,11 +297,7 @@ class Reading:
             roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
-        none = {
-            grid.example,
-            grid.run,
-            *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE)),
-        }
+        none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
         self.roles = {name: role for name, role in roles.items() if name not in none}
         if options.task:
             wanted = stem(options.task)
@@ -330,7 +326,7 @@ class Reading:
         return np.asarray(self.table.columns[name].numbers[self.grid.at])
 
     def find(self) -> Roles:
-        """Return the roles. Raises UserError where two readings are possible."""
+        """Raises UserError where two readings are possible."""
         said = self._said()
         chosen = said or self._classes() or self._named() or self._only()
         self._check_numeric(chosen)

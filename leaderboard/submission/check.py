@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -219,12 +220,14 @@ def check_retrainings(
             )
     values = np.concatenate([p.values for p in predictions.values()], axis=1)
     seeds = next(iter(predictions.values())).seeds
-    if same := next(((i, j) for i, j in _equal_runs(values, values) if i < j), None):
-        raise UserError(
-            f"{where}: train seeds {seeds[same[0]]} and {seeds[same[1]]} have identical predictions for all "
-            f"{values.shape[1]} examples; expected a model of its own for each seed, trained on the rows of that seed "
-            "alone"
-        )
+    for i, j in combinations(range(len(seeds)), 2):
+        first, second = values[i], values[j]
+        # most differ early
+        if np.abs(first[:8] - second[:8]).max() <= SAME and np.abs(first - second).max() <= SAME:
+            raise UserError(
+                f"{where}: train seeds {seeds[i]} and {seeds[j]} have identical predictions for all {len(first)} "
+                "examples; expected a model of its own for each seed, trained on the rows of that seed alone"
+            )
     step = 2 if sampling == "halves" else 1
     largest = max(apart(values[i], values[i + 1]) for i in range(0, len(values) - 1, step))
     if largest <= NEAR:
@@ -233,13 +236,6 @@ def check_retrainings(
             f"standard deviation; expected more than {NEAR} at least once: train the model of each seed on its own "
             "training file, never on both files of a halving"
         )
-
-
-def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of identical runs of ``a`` (S, T, C) and ``b`` (S', T, C)."""
-    for i, run in enumerate(a):
-        near = np.abs(b[:, :8] - run[:8]).max(axis=(1, 2)) <= SAME  # most differ early
-        yield from ((i, int(j)) for j in np.flatnonzero(near) if np.abs(b[j] - run).max() <= SAME)
 
 
 def _others(submissions: Path, method: str) -> Iterator[Cell]:
@@ -271,7 +267,6 @@ def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
 
 
 def _marked(cell: Cell, others: Sequence[Cell]) -> Cell:
-    """Return the cell with the marks that its predictions earn."""
     assert cell.facts.submission is not None
     found = " ".join(marks(cell, others))
     return cell.with_facts(submission=cell.facts.submission.model_copy(update={"marks": found}))
