@@ -38,8 +38,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert call("new-dataset", "logbb.csv", "--target", "logbb") == 0
         sampled = ("--sampling", "halves", "--seeds", "10", "--jobs", "1")
         assert call("run", "--method", "erm,svm", "--dataset", "brain", *sampled) == 0
-        assert call("run", "--method", "erm,linear", "--dataset", "logbb", *sampled) == 0
+        assert call("run", "--method", "linear", "--dataset", "logbb", *sampled) == 0
     return home
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    """A file for new molecules."""
+    return tmp_path / "new.csv"
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +64,9 @@ def test_retrainings_say_about_test_molecules_what_is_recorded(dataset: str, met
         np.testing.assert_array_equal(answers.retrained, p.values)
 
 
-def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(tmp_path: Path, capsys) -> None:
+def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(new: Path, capsys) -> None:
     pool = load_problem("b3db_measured").train.smiles
     known = pd.read_csv("brain.csv")["SMILES"][0]
-    new = tmp_path / "new.csv"
     pd.DataFrame({"Name": "abcde", "smiles": [*pool[:3].tolist(), known, "no molecule"]}).to_csv(new, index=False)
     assert call("predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1", which=app) == 0
     assert "answers.csv: rows predicted: 4; not, see their reason: 1" in capsys.readouterr().out
@@ -87,8 +92,7 @@ def test_the_nearest_molecule_is_that_of_rdkit() -> None:
     assert predict.neighbours(spec, smiles)["similarity"].tolist() == pytest.approx(expected, abs=5e-4)
 
 
-def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_numbers_come_with_their_spread(new: Path, tmp_path: Path) -> None:
     new.write_text("SMILES\nCCO\nc1ccccc1\n")
     out = tmp_path / "answers.csv"
     assert call("predict", str(new), "--dataset", "logbb", "--method", "linear", "--out", str(out), which=app) == 0
@@ -119,8 +123,7 @@ RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
         ({"y": [1, 2]}, "expected a column 'SMILES', as in the table of brain, or SMILES; found 'y'"),
     ],
 )
-def test_the_smiles_are_found_as_in_a_new_dataset_or_the_remedy_is_named(columns, read_as, tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_the_smiles_are_found_as_in_a_new_dataset_or_the_remedy_is_named(columns, read_as, new: Path) -> None:
     pd.DataFrame(columns).to_csv(new, index=False)
     spec = predict.load_spec("brain")
     if isinstance(read_as, str):
@@ -132,27 +135,24 @@ def test_the_smiles_are_found_as_in_a_new_dataset_or_the_remedy_is_named(columns
     assert read_as[1] in "".join(table.attrs["notes"])
 
 
-def test_of_columns_with_one_name_none_is_taken(tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_of_columns_with_one_name_none_is_taken(new: Path) -> None:
     new.write_text("SMILES,SMILES\nCCO,CCN\n")
     with pytest.raises(UserError, match="several columns are called 'SMILES': rename"):
         predict.inputs(predict.load_spec("brain"), new)
 
 
-def test_texts_that_are_no_category_of_the_dataset_are_named(tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_texts_that_are_no_category_of_the_dataset_are_named(new: Path) -> None:
     new.write_text("SMILES,salt\n" + "".join(f"CCO,{salt}\n" for salt in ("HCl", " hcl", "none", "n/a", "", "HCl")))
     spec = predict.load_spec("brain").model_copy(update={"one_hot": (("salt", "HCl", "free"),)})
     (said,) = predict.inputs(spec, new).attrs["notes"]
     assert said.startswith("column 'salt': 2 rows with texts that are no category of brain, 'hcl', 'none': they are")
 
 
-def test_columns_that_are_empty_or_go_beyond_the_dataset_are_named(tmp_path: Path) -> None:
+def test_columns_that_are_empty_or_go_beyond_the_dataset_are_named(new: Path, tmp_path: Path) -> None:
     rows = pd.DataFrame({"name": [f"m{i}" for i in range(30)], "a": range(0, 60, 2), "b": 0.5, "y": ["no", "yes"] * 15})
     rows.assign(b=rows["a"] % 7 + 0.5).to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",")
     assert call("new-dataset", str(tmp_path / "rows.csv"), "--target", "y", "--to", str(tmp_path)) == 0
     spec = predict.load_spec(str(tmp_path / "rows.toml"))
-    new = tmp_path / "new.csv"
     for a, b, expected in (
         ("3;29", "0,5;6,5", []),
         ("300;-2", ";", [("without a number", "'b'"), ("beyond", "'a' (2 rows, such as 300; from 0 to 58)")]),
@@ -168,8 +168,7 @@ def test_columns_that_are_empty_or_go_beyond_the_dataset_are_named(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("task", "said"), [("regression", ["of 'logbb'"]), ("classification", [])])
-def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str], tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str], new: Path) -> None:
     new.write_text("SMILES\nCCO\n")
     spec = predict.load_spec("logbb").model_copy(update={"log10": True, "task": task})
     notes = predict.inputs(spec, new).attrs["notes"]
@@ -177,8 +176,7 @@ def test_predictions_of_logarithms_are_said_to_be_some(task: str, said: list[str
 
 
 @pytest.mark.parametrize("name", ["line", "reason", "prediction"])
-def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: str, tmp_path: Path) -> None:
-    new = tmp_path / "new.csv"
+def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: str, new: Path) -> None:
     new.write_text(f"pore,{name}\n1,A-1\n")
     spec = predict.load_spec("brain").model_copy(update={"id": name, "smiles": ""})
     none = np.empty((0, 2))
@@ -189,10 +187,10 @@ def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: 
 
 @pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])
 def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains_nothing(
-    dataset: str, method: str, tmp_path: Path, monkeypatch, capsys
+    dataset: str, method: str, new: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr(predict, "_fitted", None)
-    new, out = tmp_path / "new.csv", tmp_path / "answers.csv"
+    out = tmp_path / "answers.csv"
     words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
     new.write_text("SMILES\nxx\nyy\n")
     assert call(*words, which=app) == 0

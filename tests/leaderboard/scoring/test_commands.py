@@ -45,7 +45,7 @@ def run(*words: str):
     return CliRunner().invoke(app, list(words), catch_exceptions=True)
 
 
-def test_score_writes_a_page_and_all_numbers(tmp_path):
+def test_score_writes_a_page_and_all_numbers(tmp_path, placed):
     files = [one_run(tmp_path / f"{r}.csv") for r in range(4)]
     pd.concat([pd.read_csv(f).assign(run=r) for r, f in enumerate(files)]).to_parquet(tmp_path / "all.parquet")
     page, numbers, table = (tmp_path / name for name in ("s.html", "s.json", "s.csv"))

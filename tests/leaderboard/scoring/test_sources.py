@@ -52,6 +52,11 @@ class Tracking:
         self.client.set_terminated(run_id, status)
         return run_id
 
+    def four(self, name: str, file: str, table: Callable[[int], pd.DataFrame]) -> list[str]:
+        """Log four runs with a table each in a new experiment."""
+        experiment = self.experiment(name)
+        return [self.run(experiment, {file: table(r)}, seed=r) for r in range(4)]
+
 
 def long(r: int) -> pd.DataFrame:
     return pd.DataFrame({"example_id": IDS, "p0": 1 - P[r], "p1": P[r], "y_true": Y})
@@ -73,17 +78,6 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Tracking:
     return Tracking(tmp_path_factory.mktemp("tracking"))
 
 
-@pytest.fixture(scope="module")
-def runs_of(tracking: Tracking) -> Callable[..., list[str]]:
-    """A function that logs four runs with a table each in a new experiment."""
-
-    def log(name: str, file: str, table: Callable[[int], pd.DataFrame]) -> list[str]:
-        experiment = tracking.experiment(name)
-        return [tracking.run(experiment, {file: table(r)}, seed=r) for r in range(4)]
-
-    return log
-
-
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words), catch_exceptions=True)
 
@@ -91,17 +85,16 @@ def run(*words: str) -> Result:
 def scored(tracking: Tracking, *words: str) -> dict[str, Any]:
     result = run("score", *words, "--json", "-", "--tracking-uri", tracking.uri)
     assert result.exit_code == 0, (result.output, result.exception)
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
+    return json.loads(result.stdout)
 
 
 EXPECTED = score(Runs.of(np.stack([1 - P, P], axis=-1), Y))
 
 
 @pytest.mark.parametrize("file", ["predictions.json", "out/predictions.parquet", "predictions.csv"])
-def test_the_finished_runs_of_an_experiment_are_retrainings(tracking, runs_of, file):
+def test_the_finished_runs_of_an_experiment_are_retrainings(tracking, file):
     name = f"whole {Path(file).suffix}"
-    ids = runs_of(name, file, long)
+    ids = tracking.four(name, file, long)
     content = scored(tracking, "--experiment", name, "--table", file)
     assert content["runs"] == ids
     assert content["churn"]["value"] == pytest.approx(EXPECTED.churn.value)
@@ -113,8 +106,8 @@ def test_the_finished_runs_of_an_experiment_are_retrainings(tracking, runs_of, f
     assert found.values[..., 1] == pytest.approx(P, abs=1e-6)
 
 
-def test_unfinished_runs_and_those_without_the_table_are_left_out_and_counted(tracking, runs_of):
-    ids = runs_of("mixed", "predictions.json", long)
+def test_unfinished_runs_and_those_without_the_table_are_left_out_and_counted(tracking):
+    ids = tracking.four("mixed", "predictions.json", long)
     experiment = tracking.client.get_experiment_by_name("mixed").experiment_id
     tracking.run(experiment, {"predictions.json": long(0)}, status="FAILED")
     tracking.run(experiment, {}, seed=9)
@@ -125,8 +118,8 @@ def test_unfinished_runs_and_those_without_the_table_are_left_out_and_counted(tr
     assert (found.names, left_out) == (tuple(ids[1:]), 1)
 
 
-def test_runs_are_named_one_by_one_and_their_rows_are_examples_where_they_have_no_ids(tracking, runs_of):
-    ids = runs_of("bare", "eval/predictions.json", bare)
+def test_runs_are_named_one_by_one_and_their_rows_are_examples_where_they_have_no_ids(tracking):
+    ids = tracking.four("bare", "eval/predictions.json", bare)
     content = scored(tracking, f"runs:/{ids[2]}", f"runs:/{ids[0]}/eval/predictions.json")
     assert content["runs"] == [ids[2], ids[0]]
     flips = (P[2] > 0.5) != (P[0] > 0.5)
@@ -137,8 +130,8 @@ def test_runs_are_named_one_by_one_and_their_rows_are_examples_where_they_have_n
     assert sorted(map(int, first)) == (np.flatnonzero(flips) + 1).tolist()
 
 
-def test_runs_and_files_mix_and_examples_are_matched_by_id(tracking, runs_of, tmp_path):
-    ids = runs_of("order", "predictions.parquet", long)
+def test_runs_and_files_mix_and_examples_are_matched_by_id(tracking, tmp_path):
+    ids = tracking.four("order", "predictions.parquet", long)
     long(1).sample(frac=1, random_state=0).to_csv(tmp_path / "other.csv", index=False)
     content = scored(tracking, f"runs:/{ids[0]}", str(tmp_path / "other.csv"))
     assert content["runs"] == [ids[0], str(tmp_path / "other.csv")]

@@ -21,8 +21,6 @@ from benchmark.types import Sampling
 DATASET = "b3db_measured"
 REGRESSION = "b3db_logbb"
 TREES = 5
-Train = Callable[[Path, int], Any]
-"""Trains a scikit-learn model from the folder of a split, for a train seed."""
 DESCRIPTION = """name: Forest elsewhere
 authors: [A. Nonymous]
 version: 1.0
@@ -64,19 +62,14 @@ def training_rows(folder: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     return rows["example_id"].to_numpy(), np.stack(rows["x"]), rows["y"].to_numpy()
 
 
-def examples(folder: Path) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the test examples and their features (T, D)."""
-    test = pd.read_parquet(folder / "test.parquet")
-    return test[["evalset", "example_id"]], np.stack(test["x"])
-
-
-def train_outside(protocol: Path, train: Train) -> pd.DataFrame:
-    """Train a model for each train seed from the exported files alone, without the suite."""
+def train_outside(protocol: Path, train: Callable[[Path, int], Any]) -> pd.DataFrame:
+    """Train a model from the folder of a split, for each train seed, from exported files alone, without the suite."""
     about = json.loads((protocol / "protocol.json").read_text())
     parts = []
     for split in about["splits"]:
         folder = protocol / f"split-{split}"
-        test, x = examples(folder)
+        rows = pd.read_parquet(folder / "test.parquet")
+        test, x = rows[["evalset", "example_id"]], np.stack(rows["x"])
         for seed in about["train_seeds"]:
             model = train(folder, seed)
             values = model.predict_proba(x).T if about["task"] == "classification" else [model.predict(x)]
@@ -160,10 +153,9 @@ class Forest(RandomForest):
 BODY
         return super().fit(sample)
 """
-WriteMethod = Callable[[str], Path]
 
 
 @pytest.fixture
-def write(write_method: Callable[[str, str, str], Path]) -> WriteMethod:
+def write(write_method: Callable[[str, str, str], Path]) -> Callable[[str], Path]:
     """A function that writes the user's method ``forest``; its ``fit`` begins with the given lines."""
     return lambda body="": write_method("forest", METHOD, body)

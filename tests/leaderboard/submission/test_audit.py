@@ -150,7 +150,7 @@ def test_one_model_for_all_seeds_is_marked_however_random_its_training_is(valida
         first = (seed + 1) // 2 * 2 - 1
         parts = [training_rows(folder, half) for half in (first, first + 1)]
         _, x, y = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return RandomForestClassifier(30, random_state=seed).fit(x, y)
+        return RandomForestClassifier(10, random_state=seed).fit(x, y)
 
     code, said = validated(train_outside(protocol, of_both_files))
     assert code == 0, said
@@ -284,7 +284,8 @@ AVERAGES = ("blend", "knn_averaging")
 @pytest.mark.parametrize("dataset", ["skin_reaction", DATASET])
 def test_of_the_published_methods_only_averages_of_others_would_be_marked_as_mixtures(dataset):
     for cell in on(dataset):
-        number = audit.evidence(cell, rivals_of(cell), "id", ["mixture"])["mixture"]
+        few = cell.only(range(1, 7))  # of the median over all retrainings
+        number = audit.evidence(few, rivals_of(cell), "id", ["mixture"])["mixture"]
         if cell.key.method in AVERAGES:
             assert number < audit.LIMITS["mixture"] / 2, cell.title
         else:

@@ -8,19 +8,17 @@ import shutil
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from benchmark.data import parquet
 from benchmark.errors import UserError
-from leaderboard.submission import read
 from leaderboard.submission.check import validate
 
 from .conftest import DATASET
@@ -102,8 +100,8 @@ SPOILERS = (spoil_bytes, spoil_bytes, spoil_description, spoil_description, spoi
 
 
 @pytest.mark.slow
-def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch):
-    monkeypatch.setattr(read, "decode", once(read.decode))  # starting a process takes most of the time
+@parquet.one_process()  # whose start takes most of the time
+def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path):
     refused, crashed = 0, []
     for seed in range(ROUNDS):
         rng = np.random.default_rng(seed)
@@ -123,22 +121,3 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
             shutil.rmtree(tmp_path / "forest")
     assert crashed == []
     assert refused > ROUNDS / 2
-
-
-def once(decoded: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-    """Return the same function, which keeps its answers and its errors."""
-
-    @cache
-    def kept(*given: Any) -> pd.DataFrame | UserError:
-        try:
-            return decoded(*given)
-        except UserError as error:
-            return error
-
-    def call(*given: Any) -> pd.DataFrame:
-        answer = kept(*given)
-        if isinstance(answer, UserError):
-            raise answer
-        return answer
-
-    return call

@@ -11,11 +11,7 @@ import yaml
 
 from benchmark.files import CHECKOUT
 
-FILES = {
-    "submission.yml": b"a",
-    "predictions/halves/bace.parquet": b"c\0d",
-    "predictions/paper/bace.parquet": b"e",
-}
+FILES = {"submission.yml": b"a", "predictions/halves/bace.parquet": b"c\0d", "predictions/paper/bace.parquet": b"e"}
 
 
 def git(folder: Path, *words: str) -> str:
