@@ -104,8 +104,9 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
     name = name or str(path)
     kinds: dict[str, Callable[[Path], Any]] = {".parquet": _parquet, ".json": _logged}
+    parse = kinds.get(path.suffix.lower(), texts_of)
     try:
-        found = kinds.get(path.suffix.lower(), texts_of)(path)
+        found = parse(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
         long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * (
@@ -114,7 +115,7 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
         raise UserError(f"{name}: cannot be read as {expected}: {error}{long}") from error
     columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
     read = table(name, columns, ordered=ordered)
-    if path.suffix not in kinds and (first := _entry_above(read)) is not None:
+    if parse is texts_of and (first := _entry_above(read)) is not None:
         raise UserError(
             f"{name}: the first line has {first!r} where names of columns are expected: add a line of names above, "
             "such as example_id,y_true,p1, or if this is a name, change it"

@@ -15,6 +15,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import churn
 from benchmark.measure.intervals import Estimate, jackknife
+from benchmark.pipeline import Reading
 from benchmark.registry import load_file
 from benchmark.run import sandbox
 from benchmark.store.tracking import Store
@@ -71,14 +72,12 @@ def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submit
         verify.rerun(validate(good), "halves", draws=Random(1))
     (problem,) = read
     named = f"{DATASET}@features=morgan_counts.256.2+atom_pairs.128" if features else DATASET
-    plain, expected = load_problem(DATASET), load_problem(named)
+    plain, expected = loaded(DATASET, 99), load_problem(named)
     np.testing.assert_array_equal(problem.evals["id"].x, expected.evals["id"].x)
     np.testing.assert_array_equal(problem.evals["id"].ids, plain.evals["id"].ids)
     assert (problem.name, problem.fingerprint) == (plain.name, plain.fingerprint)
 
 
-ON_REAL_DATA = "if len(sample) > 300:\n"
-"""So that the check of the contract, on small data, sees nothing."""
 TAKES_THE_POOL = """
 for frame in inspect.stack():
     problem = frame.frame.f_locals.get("problem")
@@ -109,22 +108,29 @@ def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(wri
 
 
 LOADS_THE_LABELS = """
-    from benchmark import load_problem
-    load_problem("b3db_measured")
+from benchmark import load_problem
+load_problem("b3db_measured")
 """
 IGNORES_THE_SAMPLE = """
-    draws = generator("other", sample.seed)
-    weights = draws.normal(size=sample.x.shape[1])
-    def predict(inputs):
-        p = 1 / (1 + np.exp(-inputs.x @ weights / 5))
-        return np.stack([1 - p, p], axis=1)
-    return Shaped(predict)
+draws = generator("other", sample.seed)
+weights = draws.normal(size=sample.x.shape[1])
+def predict(inputs):
+    p = 1 / (1 + np.exp(-inputs.x @ weights / 5))
+    return np.stack([1 - p, p], axis=1)
+return Shaped(predict)
 """
 IGNORES_THE_SEED = """
-    fitted = super().fit(replace(sample, seed=1, x=sample.x[:9], y=np.sort(sample.y)[:9] * 0 + np.arange(9) % 2,
-                                 rows=np.arange(9)))
-    own = super().fit(sample)
-    return Shaped(lambda inputs: 0.999 * fitted.predict(inputs) + 0.001 * own.predict(inputs))
+fitted = super().fit(replace(sample, seed=1, x=sample.x[:9], y=np.sort(sample.y)[:9] * 0 + np.arange(9) % 2,
+                             rows=np.arange(9)))
+own = super().fit(sample)
+return Shaped(lambda inputs: 0.999 * fitted.predict(inputs) + 0.001 * own.predict(inputs))
+"""
+KNOWS_THE_LABELS = """
+known, fitted = LABELS, super().fit(sample)
+def predict(inputs):
+    p = 0.7 * np.array([known[smiles] for smiles in inputs.smiles.tolist()]) + 0.3 * fitted.predict(inputs)[:, 1]
+    return np.stack([1 - p, p], axis=1)
+return Shaped(predict)
 """
 
 
@@ -133,45 +139,24 @@ IGNORES_THE_SEED = """
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (
-            ON_REAL_DATA + LOADS_THE_LABELS,
-            "forest: UserError: unknown dataset .*; a method may use its sample and nothing",
-        ),
-        (ON_REAL_DATA + IGNORES_THE_SAMPLE, "trained on shuffled labels, it gives the same predictions"),
-        (ON_REAL_DATA + IGNORES_THE_SEED, "it gives the same predictions: it does not learn from its sample"),
+        (LOADS_THE_LABELS, "forest: UserError: unknown dataset .*; a method may use its sample and nothing"),
+        (IGNORES_THE_SAMPLE, "trained on shuffled labels, it gives the same predictions"),
+        (IGNORES_THE_SEED, "it gives the same predictions: it does not learn from its sample"),
+        (KNOWS_THE_LABELS, r"still have a rank correlation of 0\.\d\d with the true labels"),
     ],
+    ids=["loads labels", "ignores the sample", "ignores the seed", "knows the labels"],
 )
-def test_a_method_that_cheats_on_real_data_alone_is_not_verified(good, write, body, message):
-    write(body)
+def test_a_method_that_cheats_where_the_contract_is_not_checked_is_not_verified(
+    good, write, body, message, monkeypatch
+):
+    monkeypatch.setattr(verify, "_check_code", lambda *_: Reading((), "numbers", "forest", None))
+    tests = loaded(DATASET, 99).evals.values()
+    labels = {smiles: int(y) for test in tests for smiles, y in zip(test.smiles.tolist(), test.y, strict=True)}
+    write(body.replace("LABELS", str(labels)))
     submission = validate(good)
-    fewer = replace(submission, cells=tuple(cell.only(range(1, 5)) for cell in submission.cells))
+    fewer = replace(submission, cells=tuple(cell.only([1, 2]) for cell in submission.cells))
     with pytest.raises(UserError, match=message):
         verify.rerun(fewer, "halves", draws=Random(1))
-
-
-@needs_sandbox
-@pytest.mark.slow
-def test_a_method_that_has_the_labels_in_its_file_is_not_verified(good, write):
-    problem = loaded(DATASET, 99)
-    every = [problem.train, *problem.evals.values()]
-    table = {hash_of(x): int(y) for part in every for x, y in zip(part.x, part.y, strict=True)}
-    write(
-        "if sample.task == 'regression':\n"
-        "    return super().fit(sample)\n"
-        f"known = {table}\n"
-        "fitted = super().fit(sample)\n"
-        "def predict(inputs):\n"
-        "    keys = [round(float((x * np.arange(1, len(x) + 1)).sum()), 2) for x in inputs.x]\n"
-        "    p = 0.7 * np.array([known.get(key, 0) for key in keys]) + 0.3 * fitted.predict(inputs)[:, 1]\n"
-        "    return np.stack([1 - p, p], axis=1)\n"
-        "return Shaped(predict)"
-    )
-    with pytest.raises(UserError, match=r"still have a rank correlation of 0\.\d\d with the true labels"):
-        verify.rerun(validate(good), "halves", draws=Random(1))
-
-
-def hash_of(x: np.ndarray) -> float:
-    return round(float((x * np.arange(1, len(x) + 1)).sum()), 2)
 
 
 COLLUDES = """
@@ -215,14 +200,6 @@ CHANNELS = {
         "os.mkdir(f'/tmp/{pair}-{bits.hex()}')",
         "return bytes.fromhex(glob.glob(f'/tmp/{pair}-*')[0].rpartition('-')[2])",
     ),
-    "/proc": (
-        "ctypes.CDLL(None).prctl(15, b'!' + bits[:14])",
-        "return [Path(p).read_bytes() for p in glob.glob('/proc/[0-9]*/comm') if open(p).read(1) == '!'][0][1:]",
-    ),
-    "the cache": (
-        "Path(os.environ['CHURN_CACHE_DIR'], pair).write_bytes(bits)",
-        "return Path(os.environ['CHURN_CACHE_DIR'], pair).read_bytes()",
-    ),
     "the clock's load": (
         "for call in calls[:50]:\n"
         "        end = time.monotonic() + 0.05\n"
@@ -236,7 +213,8 @@ CHANNELS = {
         "    return [speed < np.median(speeds) for speed in speeds]",
     ),
 }
-"""How a retraining sends its calls, and the other of its halving receives them; test_sandbox has all channels."""
+"""How a retraining sends its calls, and the other of its halving receives them: where a sandbox is closed, as it is to
+all channels of test_sandbox, and where it cannot be."""
 
 
 @needs_sandbox
@@ -304,23 +282,6 @@ def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file
     assert again() == "verified"
     path.write_text(f"{path.read_text()}\n# edited")
     assert again() == "self-reported"
-
-
-@pytest.mark.slow
-def test_what_was_verified_earlier_stays_so_in_the_store(good, tmp_path):
-    submission = validate(good)
-    (cell,) = submission.cells
-    other = replace(cell, key=replace(cell.key, dataset="bace"))
-    both = replace(submission, cells=(cell, other))
-    store = Store(f"sqlite:///{tmp_path}/mlflow.db")
-    for name in (DATASET, "bace"):
-        own = {cell.key.digest for cell in both.cells}
-        for marked in verify.mark(both, store.cells(own), verify.Rerun(name, "halves", "forest@0", ())):
-            store.log(marked)
-    kept = list(store.cells())
-    assert {(c.key.dataset, c.title, c.facts.status) for c in kept} == {
-        (name, "Forest elsewhere 1.0 (verified)", "verified") for name in (DATASET, "bace")
-    }
 
 
 @needs_sandbox
