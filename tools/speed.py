@@ -289,14 +289,7 @@ TABLES = {
         ],
         cpu=False,
     ),
-    "cluster": Table(
-        [
-            FEATURES_KNOWN,
-            Line("the same on two Dask workers", partial(on_dask, *CELLS)),
-        ],
-        3,
-        cpu=False,
-    ),
+    "cluster": Table([FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, cpu=False),
     "headline": Table(
         [
             Line(
@@ -322,10 +315,7 @@ TABLES = {
     "methods": Table(
         [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
     ),
-    "workers": Table(
-        [Line(f"the paper's methods, {n} workers", partial(OURS, workers=n)) for n in (1, 2)],
-        cpu=False,
-    ),
+    "workers": Table([Line(f"the paper's methods, {n} workers", partial(OURS, workers=n)) for n in (1, 2)], cpu=False),
 }
 
 

@@ -246,17 +246,8 @@ HIT_RATE = _of_class_one(
 
 def churn_of_class(label: int) -> Measure:
     """Return the churn over the test examples of true class ``label`` (paper, per-class appendix)."""
-
-    return replace(
-        CHURN,
-        key=f"churn_y{label}",
-        name=f"churn, class {label}",
-        rows=lambda p: p.y == label,
-        help="",
-        needs_truth=True,
-        board=False,
-        front=False,
-    )
+    key, name = f"churn_y{label}", f"churn, class {label}"
+    return replace(CHURN_OF_RARER, key=key, name=name, rows=lambda p: p.y == label, help="", board=False)
 
 
 class Drift(Measure):
@@ -271,20 +262,12 @@ def drift(measure: Measure) -> Drift:
         return np.abs(values[:, None] - values[None, :])
 
     unit, scale, digits = measure.delta or (measure.unit, measure.scale, measure.digits)
-    key, name = f"abs_delta_{measure.key}", f"|Δ {measure.name}|"
-    return Drift(
-        key,
-        name,
-        measure.task,
-        -1,
-        unit=unit,
-        scale=scale,
-        digits=digits,
-        help="its difference between two retrainings",
+    shown = partial(Drift, unit=unit, scale=scale, digits=digits, most=measure.most, board=False)
+    return shown(
+        *(f"abs_delta_{measure.key}", f"|Δ {measure.name}|", measure.task, -1),
         per_pair=between,
-        most=measure.most,
+        help="its difference between two retrainings",
         needs_probabilities=measure.needs_probabilities,
-        board=False,
     )
 
 

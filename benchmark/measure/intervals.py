@@ -92,12 +92,9 @@ def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     """
     value, low, high, dfs = np.array([(e.value, e.low, e.high, e.df) for e in estimates]).T
     mean, lacking = float(weights @ value), np.isnan(low)
-    if lacking.any() and lacking.mean() <= MOST_WITHOUT:
-        squares = [np.where(lacking, np.mean((value - end)[~lacking] ** 2), (value - end) ** 2) for end in (low, high)]
-        df = float(dfs[~lacking].min())
-    else:
-        squares = [(value - end) ** 2 for end in (low, high)]
-        df = float(dfs.min())
+    own = ~lacking | (lacking.mean() > MOST_WITHOUT)
+    squares = [np.where(own, (value - end) ** 2, np.mean((value - end)[own] ** 2)) for end in (low, high)]
+    df = float(dfs[own].min())
     below, above = (float(np.sqrt(weights**2 @ half_widths)) for half_widths in squares)
     half = below if mean > 0 else above
     p = 2 * float(stdtr(df, -stdtrit(df, 0.975) * abs(mean) / half)) if half > 0 else float("nan")

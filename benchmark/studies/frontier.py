@@ -6,7 +6,7 @@ that excludes zero, and is not worse in the other of the two on average.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,10 +67,13 @@ class Frontier(GridStudy):
         by = {m: [titles[o] for o in methods if o != m and dominates(averages[o], averages[m])] for m in methods}
 
         if self.task == "regression":
-            heads = [Head("Churn / ERM's", 1, 2), Head("MAE / ERM's", 1, 2), Head("Cost / ERM's", 1, 1)]
+            heads = [Head("Churn / ERM's", 1, 2), Head("MAE / ERM's", 1, 2)]
+            axes = Axis("Fall of MAE, in ERM's MAE"), Axis("Δ churn, in ERM's churn")
         else:
-            heads = [Head("Churn (%)", 100, 1), Head("Accuracy (%)", 100, 1), Head("Cost / ERM's", 1, 1)]
-        rows: list[SheetRow] = []
+            heads = [Head("Churn (%)", 100, 1), Head("Accuracy (%)", 100, 1)]
+            axes = Axis("Δ accuracy (pp)", 100), Axis("Δ churn (pp)", 100)
+        heads.append(Head("Cost / ERM's", 1, 1))
+        rows = list[SheetRow]()
         series: dict[str, list[Point]] = {"Not shown to be dominated": [], "Dominated": []}
         for m in methods:
             quality = averages[m].loss if self.task == "regression" else 1 - averages[m].loss
@@ -93,14 +96,9 @@ class Frontier(GridStudy):
         answer = f"Of {len(methods)} methods over {n} families, these are not shown to be dominated: {front}."
         title = "Accuracy, churn and cost over families"
         sheet = Sheet("frontier", title, caption, ["Method", *heads, "Dominated by"], rows)
-        scale = heads[0].scale
-        if self.task == "regression":
-            x, y = Axis("Fall of MAE, in ERM's MAE", scale), Axis("Δ churn, in ERM's churn", scale)
-        else:
-            x, y = Axis("Δ accuracy (pp)", scale), Axis("Δ churn (pp)", scale)
         drawn = {name: points for name, points in series.items() if points}
         about = f"{where}. Differences from ERM, paired by family. Names: those not shown to be dominated, and ERM."
-        chart = Chart("frontier", "Accuracy and churn over families", about, x, y, drawn, joined=False)
+        chart = Chart("frontier", "Accuracy and churn over families", about, *axes, drawn, joined=False)
         return Report([answer], [sheet], [chart])
 
     def _by_family(self, cells: Cells, method: str, families: dict[str, str]) -> "ByFamily":
@@ -129,8 +127,7 @@ class Remedies(Frontier):
     """Methods beside ERM, separated by spaces."""
 
 
-@dataclass(frozen=True)
-class ByFamily:
+class ByFamily(NamedTuple):
     """Loss, churn and cost of a method, (F,) each; the cost, and all of a regression, as multiples of ERM's."""
 
     loss: np.ndarray
