@@ -12,7 +12,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from benchmark import registry
-from benchmark.errors import UserError
 from benchmark.files import CHECKOUT, published_results
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
@@ -30,9 +29,9 @@ from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
 from benchmark.study.selection import TOLERANCES
-from benchmark.train import Mean, bootstrap, sample_for
+from benchmark.train import Ensemble, Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sample, Sampling, Task
+from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
 from leaderboard.write import cited
 from leaderboard.write.formats import from_json
 
@@ -255,18 +254,22 @@ def learners_of(cls: type[Remedy]) -> str:
     return names if len(able) <= len(others) else f"all but {names}"
 
 
-def seen(cls: type[Part]) -> str:
+def seen(cls: type[Remedy]) -> str:
     """Return the shares of the training pool that one retraining has learned from, by sampling."""
-    problem, seed = small(cls.tasks[0])
     shares: dict[str, list[str]] = {}
     for sampling in (PAPER, "nested", "halves", "update"):
-        if sampling not in cls.samplings:
-            continue
-        sample, places = sample_for(problem, sampling, seed)
-        model: Any = pipeline(cls, cls.tasks[0], sampling, trees="5").fit(sample)
-        share = len(np.unique(places[model.rows])) / len(problem.train)
-        shares.setdefault(f"{int(100 * share)} %", []).append(f"`{sampling}`")
+        if sampling in cls.samplings:
+            shares.setdefault(f"{int(100 * fitted(cls, sampling)[1])} %", []).append(f"`{sampling}`")
     return ", ".join(f"{share} under {' and '.join(samplings)}" for share, samplings in shares.items())
+
+
+@cache
+def fitted(cls: type[Remedy], sampling: Sampling) -> tuple[Any, float]:
+    """Return a small model of a remedy, and the share of the training pool that it has learned from."""
+    problem, seed = small(cls.tasks[0])
+    sample, places = sample_for(problem, sampling, seed)
+    model: Any = pipeline(cls, cls.tasks[0], sampling, trees="5").fit(sample)
+    return model, len(np.unique(places[model.rows])) / len(problem.train)
 
 
 @cache
@@ -281,52 +284,23 @@ def small(task: Task) -> tuple[Problem, int]:
     return problem, min(range(1, 101), key=distance)
 
 
-@dataclass(frozen=True)
-class Untrained:
-    """Networks that are only counted."""
-
-    rows: np.ndarray
-    passes: int = 1
-
-
-@dataclass(frozen=True)
-class Counted(NetworkLearner):
-    """Networks that are not trained, with their numbers and whether a loss couples them."""
-
-    trained: list[tuple[int, bool]] = field(default_factory=list)
-
-    def train(self, sample: Sample, rows: Any, *, loss: Any = None, step: Any = None, **others: Any) -> Any:
-        if step is not None:
-            raise ValueError("nobody counts the passes of a method's own step")
-        self.trained.append((len(rows), loss is not None))
-        return Untrained(np.asarray(rows))
-
-
 def footprint(cls: type[Part]) -> tuple[int, int, int, int] | None:
     """Return the counts of a method with its defaults (paper, compute appendix): forward and backward passes of one
     network and one batch in a training step, and the networks and passes that a prediction takes.
 
-    Coupled networks share one backward pass. None if the method takes its own steps, or deploys anything but networks
-    that it trains.
+    Networks that are trained at once are coupled and share one backward pass. None if the method may take its own
+    steps, or deploys anything but networks that it trains.
     """
     if issubclass(cls, NetworkLearner):
         return 1, 1, 1, 1
-    rows = np.arange(16)  # enough to divide them
-    y, n_outputs = (rows % 2, 2) if cls.tasks[0] == "classification" else (np.zeros(16), 1)
-    x = np.zeros((16, 1), dtype=np.float32)
-    counted = Counted()
-    try:
-        remedy = pipeline(cls, cls.tasks[0]).head
-        model: Any = remedy.fit(Sample(1, PAPER, cls.tasks[0], n_outputs, x, y, np.full(16, ""), rows, rows), counted)
-    except (TypeError, ValueError, AttributeError, UserError):
+    if not issubclass(cls, Remedy) or cls.builds_on or "modules" in cls.needs or PAPER not in cls.samplings:
         return None
-    if cls.builds_on or not all(
-        isinstance(one, Untrained) for one in (model.parts if type(model) is Mean else [model])
-    ):
+    model, _ = fitted(cls, PAPER)
+    parts = model.parts if type(model) is Mean else [model]
+    if not all(isinstance(part, Ensemble) for part in parts):
         return None
-    n = sum(k for k, _ in counted.trained)
-    coupled = any(coupled and k > 1 for k, coupled in counted.trained)
-    return *((n**2, 1) if coupled else (n, n)), n, n * getattr(model, "passes", 1)
+    n = sum(len(part.parts) for part in parts)
+    return *((n, n) if len(parts) == n else (n**2, 1)), n, n * getattr(model, "passes", 1)
 
 
 def cost(cls: type[Part]) -> str:
