@@ -1,4 +1,4 @@
-"""Every measure against scikit-learn, SciPy or a double loop, and the contract of all measures."""
+"""Every measure and its building blocks against scikit-learn, SciPy or a double loop, and the contract of all."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from benchmark.measure import basics, ranking
 from benchmark.measure import catalogue as c
-from benchmark.measure import ranking
-from benchmark.measure.basics import positive_fraction
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 
@@ -203,6 +202,27 @@ def test_measures_of_two_runs_are_double_loops_over_pairs_and_examples(
         np.testing.assert_allclose(measure.of_examples(p), expected.mean(axis=0), rtol=1e-5)
 
 
+def test_the_lowest_class_wins_a_tie() -> None:
+    assert basics.predicted_class(np.array([[[0.5, 0.5], [0.2, 0.8]]])).tolist() == [[0, 1]]
+
+
+def test_the_mean_over_pairs_counts_each_pair_once_and_is_nan_without_a_pair(p: Predictions) -> None:
+    matrix = c.CHURN.of_runs(p)
+    pairs = [matrix[pair] for pair in PAIRS]
+    assert basics.mean_over_pairs(matrix) == c.CHURN.mean(p) == pytest.approx(np.mean(pairs))
+    assert np.isnan(basics.mean_over_pairs(matrix[:1, :1]))
+
+
+def test_entropy_is_scipys(p: Predictions) -> None:
+    np.testing.assert_allclose(basics.entropy(p), stats.entropy(p.values, axis=2))
+
+
+def test_the_gain_in_accuracy_is_the_good_flips_minus_the_bad_flips(p: Predictions) -> None:
+    after = predictions(p.values[::-1], p.y)
+    gained = basics.good_flips(p, after).mean(axis=1) - basics.bad_flips(p, after).mean(axis=1)
+    np.testing.assert_allclose(gained, c.ACCURACY.of_runs(after) - c.ACCURACY.of_runs(p))
+
+
 def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:
     of_run = c.F1.of_runs(p)
     assert c.drift(c.F1).mean(p) == pytest.approx(np.mean([abs(of_run[i] - of_run[j]) for i, j in PAIRS]))
@@ -238,7 +258,7 @@ def test_the_top_overlap_is_that_of_sets_and_ties_go_by_id() -> None:
     assert jaccard[0, 2] == 1  # the tie takes the first two ids
     assert ranking.hit_rate(p, k=2).tolist() == [1, 0.5, 1]
     assert ranking.top_jaccard(p, k=10)[0, 1] == 1  # fewer than ten examples: all of them
-    assert positive_fraction(p) == 0.5
+    assert basics.positive_fraction(p) == 0.5
 
 
 def test_examples_with_a_probability_that_rounds_to_one_keep_their_order() -> None:
