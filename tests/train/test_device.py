@@ -14,6 +14,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
+from benchmark.run.provenance import vectors
 from benchmark.run.revisions import code_of
 from benchmark.run.runner import plan
 from benchmark.train import sample_for
@@ -71,6 +72,10 @@ def test_the_device_is_detected_or_named(monkeypatch: pytest.MonkeyPatch) -> Non
         device("cuda")
     with pytest.raises(UserError, match="unknown device tpu: expected auto, cpu or cuda"):
         device("tpu")
+
+
+def test_vector_instructions_are_named_as_pytorch_names_them() -> None:
+    assert vectors() == torch.backends.cpu.get_cpu_capability()
 
 
 @pytest.mark.parametrize("driver", [False, True])

@@ -11,7 +11,7 @@ import torch
 from benchmark.data.problem import load_problem
 from benchmark.learners.mlp import MLP
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, generator, loop, shards
+from benchmark.train import bootstrap, disagreement, generator, loop, shards
 from benchmark.train.device import without_denormals
 from benchmark.train.networks import Dropout
 from benchmark.types import TASKS, Problem, Recipe, Task
@@ -107,6 +107,14 @@ def test_numbers_that_are_taken_as_zero_while_networks_train_change_no_predictio
 def test_a_special_case_of_a_method_is_another_method(task, special, general, tolerance):
     problem = problem_of(task)
     np.testing.assert_allclose(predicted(problem, special), predicted(problem, general), rtol=0, atol=tolerance)
+
+
+def test_certain_and_opposite_outputs_disagree_by_a_finite_amount_with_a_finite_gradient():
+    a = torch.tensor([[1000.0, -1000.0]], requires_grad=True)
+    value = disagreement("classification", a, -a.detach())
+    value.backward()
+    assert value.item() == pytest.approx(2000)
+    assert torch.isfinite(a.grad).all()
 
 
 def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):
