@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -190,16 +190,26 @@ def own_registry(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def write_method(tmp_path, monkeypatch, own_registry) -> Callable[[str, str, str], Path]:
-    """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
+def write_files(tmp_path, monkeypatch, own_registry) -> Callable[[Mapping[str, str | bytes]], Path]:
+    """``write_files({"mine.py": code})`` writes files in the user's folder of methods, and returns it."""
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "methods"
-    folder.mkdir(parents=True)
+
+    def write(files: Mapping[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def write_method(write_files) -> Callable[[str, str, str], Path]:
+    """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
 
     def write(name: str, code: str, body: str) -> Path:
-        path = folder / f"{name}.py"
-        path.write_text(code.replace("BODY", indent(body, " " * 8)))
-        return path
+        return write_files({f"{name}.py": code.replace("BODY", indent(body, " " * 8))}) / f"{name}.py"
 
     return write
 

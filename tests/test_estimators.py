@@ -119,6 +119,9 @@ def test_retrainings_of_an_estimator_are_those_of_the_benchmark():
     framed = retrain(make_pipeline(StandardScaler(), forest), pd.DataFrame(x), pd.Series(y), pd.DataFrame(new), [1, 2])
     assert framed.shape == runs.shape
 
+    numbers = retrain(RandomForestRegressor(n_estimators=3), x, x[:, 0], new, [1, 2])
+    assert numbers.shape == (2, 50, 1)
+
     twin = MethodClassifier("twin", learner=SMALL)
     own = retrain(twin, x, y, new, [4])
     np.testing.assert_array_equal(own[0], clone(twin).set_params(random_state=4).fit(x, y).predict_proba(new))
@@ -141,11 +144,3 @@ def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no
     classes = retrain(LinearSVC(), x, y, x, present[:2])
     assert set(np.unique(classes)) <= {0.0, 1.0}
     assert (classes.sum(axis=2) == 1).all()
-
-
-def test_retrainings_of_a_regression_have_one_output():
-    problem = synthetic("regression")
-    runs = retrain(
-        RandomForestRegressor(n_estimators=3), problem.train.x, problem.train.y, problem.evals["id"].x, [1, 2]
-    )
-    assert runs.shape == (2, 50, 1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmark import files as cache
-from benchmark.data import readers, rows
+from benchmark.data import rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
@@ -98,20 +98,6 @@ def test_a_path_through_a_file_is_an_error_that_names_it(tmp_path):
         cache.save(tmp_path / "file" / "name", b"text")
 
 
-def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monkeypatch):
-    path, seen = tmp_path / "name", []
-    cache.write(path, b"old")
-    replace = Path.replace
-
-    def watched(self: Path, target: Path) -> Path:
-        seen.append(cache.read(path))  # the new content is written, but not yet in place
-        return replace(self, target)
-
-    monkeypatch.setattr(Path, "replace", watched)
-    cache.write(path, CONTENT)
-    assert [*seen, cache.read(path)] == [b"old", CONTENT]
-
-
 @pytest.mark.parametrize("named", ["~/mine", "mine"])
 def test_the_folder_may_be_named_from_home_or_from_here(tmp_path, monkeypatch, named):
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -164,20 +150,6 @@ def assert_equal(one: Rows, other: Rows) -> None:
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
     assert one.version == other.version
-
-
-def test_rows_are_parsed_once(prepared, monkeypatch):
-    first = load(MEASURED)
-    assert prepared == ["b3db_measured"]
-
-    def parses(*arguments: object) -> None:
-        raise AssertionError("parsed again")
-
-    monkeypatch.setattr(readers.csv, "reader", parses)
-    monkeypatch.setattr(rows.Chem, "MolFromSmiles", parses)
-    assert_equal(first, load(MEASURED))
-    assert prepared == ["b3db_measured"]
-    assert first.x.shape == (1058, 2048)
 
 
 def test_rows_from_the_cache_are_those_from_the_file(prepared, small, monkeypatch, tmp_path):

@@ -13,7 +13,6 @@ from benchmark.pipeline import REFUSED, Need, Remedied, unshared
 from benchmark.registry import discover, find, make_method, refuse_sampling
 from benchmark.run import driver
 from benchmark.run.check import synthetic
-from benchmark.run.runner import retrain
 from benchmark.store.cell import Grid
 from benchmark.train import Mean, bootstrap, sample_for
 from benchmark.types import SAMPLINGS, Problem, Recipe
@@ -100,13 +99,6 @@ def test_a_remedy_within_bagging_of_one_is_the_remedy_on_that_bootstrap(problem)
     test = problem.evals["id"].inputs
     inner, swa = make_method("bagging:k=1", problem.task, learner="swa"), make_method("swa", problem.task)
     np.testing.assert_array_equal(inner.fit(sample).predict(test), swa.fit(sample).predict(test))
-
-
-def test_a_remedy_within_another_is_a_pure_function_of_its_sample(problem):
-    method = make_method("bagging:k=2", problem.task, learner="swa")
-    both = retrain(method, problem, [1, 2], "halves")["id"].values
-    np.testing.assert_array_equal(retrain(method, problem, [2], "halves")["id"].values, both[1:])
-    assert np.abs(both[0] - both[1]).max() > 0.01
 
 
 def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name_their_records_by_it() -> None:

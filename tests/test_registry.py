@@ -4,20 +4,18 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmark import learners
 from benchmark.commands.methods import new_method
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
-from benchmark.pipeline import Learner, Pipeline, Remedied, Remedy, learner, method, registered
+from benchmark.pipeline import Learner, Remedied, Remedy, learner, method, registered
 from benchmark.registry import (
     discover,
     doubtful_lambda,
@@ -33,7 +31,7 @@ from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_settings
-from benchmark.types import REFERENCE, TASKS
+from benchmark.types import REFERENCE
 
 METHODS, UNAVAILABLE = discover()
 
@@ -136,34 +134,6 @@ def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
     assert parse_settings(["", "k=2,"]) == {"k": "2"}
 
 
-NETWORKS = st.one_of(
-    st.builds(METHODS["mlp"], epochs=st.none() | st.integers(1, 99), lr=st.none() | st.floats(1e-6, 1)),
-    st.builds(METHODS["gin"], dropout=st.floats(0, 1, exclude_max=True)),
-)
-OTHERS = st.one_of(st.builds(METHODS["knn"], k=st.integers(1, 99)), st.builds(METHODS["linear"]))
-FOR_NETWORKS = st.one_of(
-    st.builds(METHODS["twin"], st.one_of(st.sampled_from([3.0, 10.0, 300.0]), st.floats(0, 1e6)), st.integers(2, 9)),
-    st.builds(METHODS["swa"], st.floats(0, 1, exclude_max=True)),
-)
-FOR_ALL = st.one_of(st.builds(METHODS["bagging"], st.integers(1, 99)), st.builds(METHODS["erm"]))
-
-
-@given(
-    st.sampled_from(TASKS),
-    st.sampled_from(["mlp", "gin"]),
-    st.tuples(FOR_NETWORKS, st.none() | NETWORKS) | st.tuples(FOR_ALL, st.none() | NETWORKS | OTHERS),
-    st.sampled_from([(), ("atom_pairs:512",), ("morgan:64:2", "rdkit_descriptors")]),
-)
-def test_a_pipeline_is_what_its_spelling_makes(task, backbone, parts, features):
-    remedy, trained = parts
-    chosen = trained is not None and trained != METHODS[backbone]()
-    pipeline = Pipeline(remedy, trained if chosen else METHODS[backbone](), chosen)
-    pipeline = replace(pipeline, features=features if pipeline.learner.reads == "numbers" else ())
-    named = spelled(pipeline, task, backbone), task, None, backbone
-    read = "+".join(pipeline.features).replace(":", ".")
-    assert make_method(*named, learner=learner_of(pipeline, task), features=read) == pipeline
-
-
 def test_a_learner_alone_is_erm_with_it():
     assert make_method("svm:C=3", "classification") == make_method("erm", "classification", learner="svm:C=3")
     alone = make_method("svm:C=3", "classification", {"C": "9"})
@@ -245,18 +215,6 @@ def test_two_classes_of_a_file_cannot_register_one_name_while_an_edited_file_may
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_remedy_may_need_what_learners_can_do_and_nothing_else():
-    class Needy(Remedy):
-        needs = ("foo",)
-
-        def fit(self, sample, learner):
-            return learner.fit(sample)
-
-    with pytest.raises(ValueError, match="'needy': needs 'foo': expected some of networks, modules, "):
-        method("needy", title="Needy")(Needy)
-
-
-@pytest.mark.usefixtures("own_registry")
 def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_given_if_they_have_no_default():
     @method("plain", title="Plain")
     class Plain(Remedy):
@@ -272,16 +230,6 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
     assert (made.head.params, spelled(made, "classification")) == ({"depth": 4, "k": 5}, "plain:depth=4")
     with pytest.raises(ValueError, match="valid integer"):
         Plain(depth=1, k="many")
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_method_that_is_neither_remedy_nor_learner_is_told_so():
-    with pytest.raises(TypeError, match=r"'plain': Plain is neither .*: derive it from benchmark\.pipeline\.Rem"):
-
-        @method("plain", title="Plain")
-        @dataclass(frozen=True)
-        class Plain:
-            pass
 
 
 @pytest.mark.usefixtures("own_registry")
@@ -359,29 +307,18 @@ def own(share: str, imports: str = "", fields: str = "") -> str:
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_registry: None) -> Callable[..., Path]:
-    """``write(name=content, ...)`` writes files in the user's folder of methods, and returns it."""
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
-    folder = tmp_path / "home" / "methods"
-
-    def written(files: dict[str, str | bytes]) -> Path:
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return folder
-
-    return written
-
-
-def test_a_method_in_a_file_of_another_name_is_found_and_the_file_says_what_it_lacks(write):
-    write({"copied.py": own("0.25")})
+def undiscovered() -> Iterator[None]:
+    """The methods are looked for in the files of this test, and again in those of the next."""
     discover.cache_clear()
-    try:
-        assert find("mine")[0].name == "mine"
-        with pytest.raises(UserError, match=r"copied\.py: registers no 'copied': expected this name in its @method"):
-            find("copied")
-    finally:
-        discover.cache_clear()
+    yield
+    discover.cache_clear()
+
+
+def test_a_method_in_a_file_of_another_name_is_found_and_the_file_says_what_it_lacks(write_files, undiscovered):
+    write_files({"copied.py": own("0.25")})
+    assert find("mine")[0].name == "mine"
+    with pytest.raises(UserError, match=r"copied\.py: registers no 'copied': expected this name in its @method"):
+        find("copied")
 
 
 def predicted(text: str = "mine") -> float:
@@ -391,28 +328,25 @@ def predicted(text: str = "mine") -> float:
     return float(values[0, 0, 1])
 
 
-def test_a_file_in_the_users_folder_is_a_method(write):
-    write({"mine.py": own("0.25"), "notes.py": "raise SystemExit", "_mine.py": own("0.5")})
+def test_a_file_in_the_users_folder_is_a_method(write_files):
+    write_files({"mine.py": own("0.25"), "notes.py": "raise SystemExit", "_mine.py": own("0.5")})
     assert predicted() == 0.25
     assert code_of(make_method("mine", "classification")).split()[0].startswith("mine@")
 
 
-def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write):
+def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write_files, undiscovered):
     half = own("0.5").replace("mine", "half") + "\nraise ValueError('half of it')\n"
-    write({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy", "half.py": half})
-    folder = write({"typed.py": own("0.25", fields="k: 'Nope' = 2").replace("mine", "typed")})
+    write_files({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy", "half.py": half})
+    folder = write_files({"typed.py": own("0.25", fields="k: 'Nope' = 2").replace("mine", "typed")})
     (folder / ".#mine.py").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
-    discover.cache_clear()
-    try:
-        with pytest.raises(UserError, match=r"'broken' is not available: cannot import name 'remedy'"):
-            find("broken")
-        with pytest.raises(UserError, match=r"'half' is not available: ValueError: half of it"):
-            find("half")
-        with pytest.raises(UserError, match=r"typed\.py: the type of a hyperparameter of typed: name 'Nope' is not de"):
-            make_method("typed", "classification")
-        assert predicted() == 0.25
-    finally:
-        discover.cache_clear()
+    for name, said in {
+        "broken": r"'broken' is not available: cannot import name 'remedy'",
+        "half": r"'half' is not available: ValueError: half of it",
+        "typed": r"typed\.py: the type of a hyperparameter of typed: name 'Nope' is not defined",
+    }.items():
+        with pytest.raises(UserError, match=said):
+            make_method(name, "classification")
+    assert predicted() == 0.25
 
 
 IN_A_PACKAGE = {
@@ -423,7 +357,7 @@ IN_A_PACKAGE = {
 
 
 @pytest.mark.parametrize("imports", ["from . import nets", "from mine import nets", "import mine.nets as nets"])
-def test_a_file_that_belongs_to_a_package_finds_its_neighbours(write, tmp_path, imports):
+def test_a_file_that_belongs_to_a_package_finds_its_neighbours(write_files, tmp_path, imports):
     files = {"__init__.py": "", "method.py": own("nets.SHARE", imports), "nets.py": "SHARE = 0.75\n"}
     for name, content in files.items():
         (tmp_path / "mine").mkdir(exist_ok=True)
@@ -435,15 +369,15 @@ def test_a_file_that_belongs_to_a_package_finds_its_neighbours(write, tmp_path, 
     assert predicted() == 0.5
 
 
-def test_a_file_of_the_users_folder_is_a_method_even_if_that_is_a_package_itself(write):
-    folder = write({"__init__.py": "", "mine.py": own("0.25"), "other.py": ""})
+def test_a_file_of_the_users_folder_is_a_method_even_if_that_is_a_package_itself(write_files):
+    folder = write_files({"__init__.py": "", "mine.py": own("0.25"), "other.py": ""})
     assert predicted() == 0.25
     before = code_of(make_method("mine", "classification"))
     (folder / "other.py").write_text("changed = True")
     assert code_of(make_method("mine", "classification")) == before
 
 
-def test_a_package_that_python_does_not_find_because_of_another_is_named(write, tmp_path):
+def test_a_package_that_python_does_not_find_because_of_another_is_named(write_files, tmp_path):
     (tmp_path / "json").mkdir()
     (tmp_path / "json" / "__init__.py").touch()
     (tmp_path / "json" / "method.py").write_text(own("0.25"))
@@ -465,37 +399,30 @@ def declaring(**files: bytes) -> str:
     return READS.replace("FILES", repr(declared))
 
 
-def test_a_file_that_is_declared_and_intact_is_read(write):
-    folder = write({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
+def test_a_file_is_read_if_it_is_declared_and_intact(write_files):
+    folder = write_files({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
     assert predicted() == 0.25
     assert path_of(registered["mine"], "prior.bin") == folder / "prior.bin"
-
-
-@pytest.mark.parametrize(
-    ("declared", "content", "message"),
-    [
-        ({"prior": WEIGHTS}, WEIGHTS[::-1], r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found [0-9a-f]{64}: rest"),
-        ({"prior": WEIGHTS}, None, r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found no such file: restore"),
-    ],
-)
-def test_a_declared_file_that_is_another_or_missing_is_refused_before_training(write, declared, content, message):
-    write({"mine.py": declaring(**declared)} | ({} if content is None else {"prior.bin": content}))
     method = make_method("mine", "classification")
-    with pytest.raises(UserError, match=message):
-        code_of(method)
-    with pytest.raises(RuntimeError, match=message):
-        predicted()
-
-
-def test_a_file_that_is_not_declared_is_not_read(write):
-    write({"mine.py": declaring(other=WEIGHTS), "prior.bin": WEIGHTS, "other.bin": WEIGHTS})
+    for harm, found in (
+        (lambda path: path.write_bytes(WEIGHTS[::-1]), "[0-9a-f]{64}"),
+        (lambda path: path.unlink(), "no such file"),
+    ):
+        harm(folder / "prior.bin")
+        message = rf"prior\.bin: mine declares sha256 [0-9a-f]{{64}}, found {found}: restore"
+        with pytest.raises(UserError, match=message):
+            code_of(method)
+        with pytest.raises(RuntimeError, match=message):
+            predicted()
+    write_files({"mine.py": declaring(other=WEIGHTS), "prior.bin": WEIGHTS, "other.bin": WEIGHTS})
+    load_file(folder / "mine.py")
     with pytest.raises(RuntimeError, match=r"mine reads prior\.bin without declaring it: add it to its files"):
         predicted()
 
 
 @pytest.mark.parametrize("edited", ["mine/method.py", "mine/nets.py", "mine/__init__.py", "mine/more/deep.py"])
-def test_an_edit_of_any_file_of_its_package_is_another_code(write, edited):
-    folder = write(IN_A_PACKAGE | {"mine/more/deep.py": "", "beside.py": ""})
+def test_an_edit_of_any_file_of_its_package_is_another_code(write_files, edited):
+    folder = write_files(IN_A_PACKAGE | {"mine/more/deep.py": "", "beside.py": ""})
     method = make_method("mine", "classification")
     assert predicted() == 0.125
     before = code_of(method)
@@ -505,8 +432,8 @@ def test_an_edit_of_any_file_of_its_package_is_another_code(write, edited):
     assert code_of(method) != before
 
 
-def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
-    folder = write({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
+def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write_files):
+    folder = write_files({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
     first = code_of(make_method("mine", "classification"))
     (folder / "prior.bin").write_bytes(WEIGHTS[::-1])
     (folder / "mine.py").write_text(declaring(prior=WEIGHTS[::-1]))
@@ -527,9 +454,10 @@ def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
         ),
         (Learner, lambda self, x, y: None, r"Plain defines fit\(self, x, y\): expected fit\(self, sample\)"),
         (Learner, Learner.fit, r"Plain does not train: define fit\(self, sample\)"),
+        (object, Learner.fit, r"Plain is neither .*: derive it from benchmark\.pipeline\.Remedy or Learner"),
     ],
 )
-def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(base, fit, message):
+def test_another_kind_of_class_or_fit_is_refused_as_it_is_registered(base, fit, message):
     with pytest.raises(TypeError, match=rf"^method 'plain': {message}$"):
         method("plain", title="Plain")(type("Plain", (base,), {"fit": fit}))
 
@@ -548,6 +476,7 @@ def test_a_fit_that_takes_or_does_something_else_is_refused_as_it_is_registered(
         ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),
         ({}, {"quick": {"dept": 3}}, "its quick names 'dept', which"),
         ({}, {"swept": "dept"}, "its swept names 'dept', which"),
+        ({}, {"needs": ("foo",)}, "needs 'foo': expected some of networks, modules, "),
         ({"tasks": ("classify",)}, {}, r"tasks = \('classify',\): expected a list of classification and regression"),
         ({"tasks": "regression"}, {}, "tasks = regression: expected a list of"),
         ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),

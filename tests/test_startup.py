@@ -1,7 +1,6 @@
 """What a command has imported by its first output, and by its end: a heavy library would make every user wait."""
 
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from benchmark.files import CHECKOUT
 
@@ -77,9 +77,8 @@ def dependencies() -> set[str]:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {Requirement(line).name for line in project["dependencies"]}
     named |= {"chemprop", "datasets", "distributed", "lightgbm", "torch-geometric", "transformers"}
-    plain = {re.sub(r"[-_.]+", "-", name).lower() for name in named}
-    modules = packages_distributions().items()
-    return {module for module, of in modules if plain & {re.sub(r"[-_.]+", "-", name).lower() for name in of}}
+    plain = {*map(canonicalize_name, named)}
+    return {module for module, of in packages_distributions().items() if plain & {*map(canonicalize_name, of)}}
 
 
 @pytest.fixture(scope="module")
