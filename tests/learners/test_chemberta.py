@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -107,26 +108,24 @@ def test_weights_as_pytorch_saves_them_are_read_too(folder, models, monkeypatch)
     assert_equal(network().state_dict(), before)
 
 
-def test_a_weights_file_is_never_run(folder, tmp_path):
+def test_a_damaged_weights_file_is_named_and_never_run(folder, tmp_path):
     import torch
 
     class Harm:
         def __reduce__(self):
             return (Path.touch, (tmp_path / "harm",))
 
+    torch.save({"roberta.x": Harm()}, harmful := BytesIO())
     (folder / "model.safetensors").unlink()
-    torch.save({"roberta.x": Harm()}, folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match=r"pytorch_model\.bin: not the weights of a network"):
-        network()
+    for file, content in [
+        ("pytorch_model.bin", harmful.getvalue()),
+        ("pytorch_model.bin", b"<html>"),
+        ("model.safetensors", b"<html>"),  # is taken first
+    ]:
+        (folder / file).write_bytes(content)
+        with pytest.raises(UserError, match=f"{file}: not the weights of a network"):
+            network()
     assert not (tmp_path / "harm").exists()
-
-
-@pytest.mark.parametrize(("file", "content"), [("model.safetensors", b"<html>"), ("pytorch_model.bin", b"<html>")])
-def test_a_damaged_weights_file_is_named(folder, file, content):
-    (folder / "model.safetensors").unlink()
-    (folder / file).write_bytes(content)
-    with pytest.raises(UserError, match=f"{file}: not the weights of a network"):
-        network()
 
 
 @pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
