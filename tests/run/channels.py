@@ -1,5 +1,7 @@
 """Ways in which one process can tell another something: ``python channels.py send|receive FOLDER CHANNEL...``.
 
+Changes of files are in ``test_sandbox``.
+
 ``FOLDER`` is one that both can see. A sender prints a line when it has sent everything, and stays; a receiver prints
 the channels that it heard something on.
 """
@@ -22,7 +24,6 @@ C = ctypes.CDLL(None, use_errno=True)
 KEPT = []
 """What a sender must keep open."""
 SESSION = -3  # the keys of the session
-SENT = 1_000_000_000.0
 
 
 def listening(kind: int, family: int, address: object) -> socket.socket:
@@ -114,28 +115,6 @@ def has_key() -> bool:
 
 
 CHANNELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
-    "extended attributes": (
-        lambda folder: os.setxattr(folder / "file", "user.note", b"1"),
-        lambda folder: os.getxattr(folder / "file", "user.note"),
-    ),
-    "attributes of folders": (
-        lambda folder: os.setxattr(folder, "user.note", b"1"),
-        lambda folder: os.getxattr(folder, "user.note"),
-    ),
-    "times": (
-        lambda folder: os.utime(folder / "file", (SENT, SENT)),
-        lambda folder: (folder / "file").stat().st_mtime == SENT,
-    ),
-    "modes": (
-        lambda folder: (folder / "file").chmod(0o640),
-        lambda folder: (folder / "file").stat().st_mode & 0o777 == 0o640,
-    ),
-    "content": (lambda folder: (folder / "note").write_text("1"), lambda folder: (folder / "note").read_text()),
-    "names of files": (lambda folder: (folder / "named").mkdir(), lambda folder: (folder / "named").exists()),
-    "hard links": (
-        lambda folder: os.link(folder / "file", folder / "link"),
-        lambda folder: (folder / "file").stat().st_nlink > 1,
-    ),
     "locks (flock)": (
         lambda folder: locks(folder / "flocked", fcntl.LOCK_EX),
         lambda folder: is_flocked(folder / "flocked"),

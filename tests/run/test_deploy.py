@@ -127,63 +127,6 @@ def test_a_regression_answers_with_its_target_and_the_spread(staged_data):
     np.testing.assert_allclose(answer["spread"], p.values[:, :, 0].astype(float).std(axis=0, ddof=1))
 
 
-def test_a_table_of_numbers_is_read_by_its_columns(tmp_path, staged_data):
-    cell = planned("knn", "mof_thermal", (1, 2))
-    (record,) = recorded(cell)
-    assert log(cell)[0] == 0
-    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
-    assert set(model.metadata.get_input_schema().input_types()) == {mlflow.types.DataType.double}
-    answer = model.predict(model.input_example)
-    assert answer["prediction"].tolist() == record.predictions["id"].values[0, :3].argmax(axis=1).tolist()
-
-
-def folder_of(record):
-    """Where the store keeps the model of a recorded cell."""
-    store = tracking.Store()
-    logged = store.client.get_logged_model(models.find(store, record.run_id))
-    return Path(local_file_uri_to_path(logged.artifact_location))
-
-
-ANSWERS = """
-import sys, importlib.abc
-
-class Absent(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in ('torch', 'typer', 'optuna', 'B3DB', 'leaderboard'):
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Absent())
-import mlflow.pyfunc, pandas
-model = mlflow.pyfunc.load_model(sys.argv[1])
-print(model.predict(pandas.DataFrame({'smiles': [sys.argv[2]]}))['probability'][0])
-import benchmark; print(benchmark.__file__)
-"""
-
-
-def answer(folder, cell):
-    """The probability that a model in ``folder``, with its own copy of the suite, gives the first test molecule."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CHURN_HOME")}
-    command = [sys.executable, "-c", ANSWERS, str(folder), cell.problem.evals["id"].smiles[0]]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    probability, place = done.stdout.split()
-    assert Path(place).is_relative_to(folder)
-    return float(probability)
-
-
-def test_a_model_loads_and_answers_without_the_checkout_and_with_no_other_package_than_it_requires():
-    cell = planned("random_forest:trees=7", seeds=(1, 2))
-    (record,) = recorded(cell)
-    log(cell)
-    folder = folder_of(record)
-    lines = (folder / "requirements.txt").read_text().split()
-    named = {line.partition("==")[0].lower() for line in lines}
-    assert all("==" in line for line in lines)
-    assert {"mlflow", "numpy", "pandas", "rdkit", "scikit-learn"} <= named
-    assert not {"torch", "optuna", "typer", "qc-b3db"} & named
-    assert answer(folder, cell) == pytest.approx(record.predictions["id"].values[0, 0, 1])
-
-
 def test_a_cell_whose_predictions_are_not_found_again_gets_no_model(monkeypatch):
     cell = planned("erm", seeds=(1, 6))
     (record,) = recorded(cell)
@@ -269,6 +212,22 @@ def test_a_predictor_that_cannot_be_saved_is_named():
         deploy._retrained(planned("erm").problem, named(lambda sample: Locked(threading.Lock())), "paper", 1)
 
 
+ANSWERS = """
+import sys, importlib.abc
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ('torch', 'typer', 'optuna', 'B3DB', 'leaderboard'):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import mlflow.pyfunc, pandas
+model = mlflow.pyfunc.load_model(sys.argv[1])
+print(model.predict(pandas.DataFrame({'smiles': [sys.argv[2]]}))['probability'][0])
+import benchmark; print(benchmark.__file__)
+"""
+
+
 OWN = """
 from benchmark.pipeline import Remedy, method
 from mine import other
@@ -290,18 +249,28 @@ class Flipped:
 
 
 @pytest.mark.slow
-def test_a_model_has_the_code_of_the_users_method_in_it(write_method):
-    folder = write_method("notes", "", "").parent
-    (folder / "mine").mkdir()
-    (folder / "mine" / "__init__.py").write_text("from mine.method import Mine  # of benchmark.pipeline")
-    (folder / "mine" / "other.py").write_text("def flip(values):\n    return values[:, ::-1]\n")
-    (folder / "mine" / "method.py").write_text(OWN)
-    (cell,) = plan_grid(Grid(["mine"], [SMALL], [99], (1, 2), learner="linear"), {})
+def test_a_model_has_the_code_of_the_users_method_and_answers_with_no_other_package_than_it_requires(write_files):
+    init = "from mine.method import Mine  # of benchmark.pipeline"
+    other = "def flip(values):\n    return values[:, ::-1]\n"
+    write_files({"mine/__init__.py": init, "mine/other.py": other, "mine/method.py": OWN})
+    (cell,) = plan_grid(Grid(["mine"], [SMALL], [99], (1, 2), learner="random_forest:trees=7"), {})
     (record,) = recorded(cell)
     assert log(cell)[0] == 0
-    folder = folder_of(record)
-    assert "cloudpickle" in (folder / "requirements.txt").read_text()
-    assert answer(folder, cell) == pytest.approx(record.predictions["id"].values[0, 0, 1])
+    store = tracking.Store()
+    logged = store.client.get_logged_model(models.find(store, record.run_id))
+    folder = Path(local_file_uri_to_path(logged.artifact_location))
+    lines = (folder / "requirements.txt").read_text().split()
+    named = {line.partition("==")[0].lower() for line in lines}
+    assert all("==" in line for line in lines)
+    assert {"cloudpickle", "mlflow", "numpy", "pandas", "rdkit", "scikit-learn"} <= named
+    assert not {"torch", "optuna", "typer", "qc-b3db"} & named
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CHURN_HOME")}
+    command = [sys.executable, "-c", ANSWERS, str(folder), cell.problem.evals["id"].smiles[0]]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    probability, place = done.stdout.split()
+    assert Path(place).is_relative_to(folder), "not the code of the checkout"
+    assert float(probability) == pytest.approx(record.predictions["id"].values[0, 0, 1])
 
 
 def test_a_module_that_no_package_has_is_named(tmp_path, monkeypatch):

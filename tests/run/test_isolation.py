@@ -231,21 +231,13 @@ def predicted(method: str) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["home/methods", "elsewhere"])
-def test_a_method_that_is_a_package_has_its_neighbours(write, tmp_path, place):
-    write("")
-    (tmp_path / "home" / "methods" / "mine.py").unlink()
-    files = {
-        "__init__.py": "from mine.method import Mine  # of benchmark.pipeline",
-        "method.py": own("nets.SHARE", "from . import nets"),
-        "nets.py": "SHARE = 0.125",
-    }
-    folder = tmp_path / place / "mine"
-    folder.mkdir(parents=True)
-    for name, content in files.items():
-        (folder / name).write_text(content)
-    if place == "elsewhere":
-        with isolated(str(folder / "method.py")) as code:
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_method_that_is_a_package_has_its_neighbours(write_files, tmp_path, elsewhere):
+    init, method = "from mine.method import Mine  # of benchmark.pipeline", own("nets.SHARE", "from . import nets")
+    files = {"mine/__init__.py": init, "mine/method.py": method, "mine/nets.py": "SHARE = 0.125"}
+    folder = write_files(files) / "mine"
+    if elsewhere:
+        with isolated(str(folder.rename(tmp_path / "mine") / "method.py")) as code:
             assert "different train seeds give the same predictions" in code.check(["classification"]).failures[0]
     else:
         assert predicted("mine") == 0.125

@@ -2,31 +2,19 @@
 
 import hashlib
 import re
-from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmark.data.problem import load_problem
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.pipeline import Pipeline
 from benchmark.registry import discover, load_file, make_method
 from benchmark.run import runner
+from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
-from benchmark.types import Recipe
-
-MINE = """
-from pathlib import Path
-import numpy as np
-from benchmark.pipeline import Remedy, method
-
-
-@method("mine", title="Mine")
-class Mine(Remedy):
-    def fit(self, sample, learner):
-        return learner.fit(sample)
-"""
+from tests.test_registry import own
 
 
 @pytest.mark.parametrize(
@@ -62,40 +50,38 @@ def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_sui
     assert re.fullmatch(r"bagging@[0-9a-f]{16} mlp@1 trainer@1 paper@1", code_of(bagging))
 
 
+def method_in(file: Path) -> Pipeline:
+    return Pipeline(load_file(file)(), make_method("erm", "classification").learner)
+
+
 @pytest.mark.usefixtures("own_registry")
 def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "constants_of_mine.py").write_text("import inner_of_mine as inner\nK = inner.K\n", encoding="utf-8")
     file = tmp_path / "mine.py"
-    file.write_text(MINE.replace("return", "from constants_of_mine import K\n        return"), encoding="utf-8")
+    file.write_text(own("K", "from constants_of_mine import K"), encoding="utf-8")
     found = []
     for k in (1, 2, 1):
         (tmp_path / "inner_of_mine.py").write_text(f"K = {k}\n", encoding="utf-8")
         (tmp_path / "unused.py").write_text(f"K = {len(found)}\n", encoding="utf-8")
-        found.append(code_of(Pipeline(load_file(file)(), make_method("erm", "classification").learner)))
+        found.append(code_of(method_in(file)))
     assert found[0] == found[2] != found[1]
 
 
 @pytest.mark.usefixtures("own_registry")
 def test_a_file_that_a_method_reads_undeclared_stops_the_run_by_name(tmp_path, monkeypatch):
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
-    problem = replace(load_problem("b3db_measured"), recipe=Recipe(hidden=16, epochs=1))
-    data = tmp_path / "prior.npy"
-    np.save(data, 2)
-    file = tmp_path / "mine.py"
-    reading = "np.load(Path(__file__).parent / 'prior.npy')\n        return"
-    file.write_text(MINE.replace("return", reading), encoding="utf-8")
-
-    def run() -> object:
-        method = Pipeline(load_file(file)(), make_method("erm", "classification").learner)
-        *_, (_, result) = runner.run([runner.plan(problem, method, [1, 2])], jobs=2)  # workers have copies of the class
-        return result
-
-    stopped = run()
+    problem, data, file = synthetic("classification"), tmp_path / "prior.npy", tmp_path / "mine.py"
+    np.save(data, 0.25)
+    digest = hashlib.sha256(data.read_bytes()).hexdigest()
+    results = []
+    for fields in ("", f"files = {{'prior.npy': {digest!r}}}"):
+        code = own("np.load(Path(__file__).parent / 'prior.npy')", "from pathlib import Path", fields)
+        file.write_text(code, encoding="utf-8")
+        planned = runner.plan(problem, method_in(file), [1, 2])
+        *_, (_, result) = runner.run([planned], jobs=2)  # workers have copies of the class
+        results.append(result)
+    stopped, trained = results
     assert isinstance(stopped, runner.Failed)
     assert f"mine reads {data} without declaring it" in stopped.reason
-    declared = f"    files = {{'prior.npy': '{hashlib.sha256(data.read_bytes()).hexdigest()}'}}\n"
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("    def fit", f"{declared}\n    def fit"), encoding="utf-8"
-    )
-    assert isinstance(run(), Cell)
+    assert isinstance(trained, Cell)
