@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rdkit import DataStructs
 from scipy.stats import multivariate_normal, norm
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
@@ -84,6 +85,18 @@ def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(predic
         for seed, values in zip(SEEDS, predictions, strict=True):
             x, y, _, test = sample(problem, seed)
             np.testing.assert_array_equal(values, outputs(by_hand(state(seed)).fit(x, y), test))
+
+
+def test_tanimoto_similarity_equals_rdkits_and_is_one_for_rows_without_ones():
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((n, 40)) < 0.3 for n in (6, 9))
+    a[0] = b[0] = False
+    bits = [
+        [DataStructs.CreateFromBitString("".join("01"[bit] for bit in row.astype(int))) for row in x] for x in (a, b)
+    ]
+    expected = np.array([[DataStructs.TanimotoSimilarity(one, other) for other in bits[1]] for one in bits[0]])
+    expected[0, 0] = 1
+    np.testing.assert_allclose(tanimoto(a.astype(float), b.astype(float)), expected)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -77,6 +77,16 @@ def test_ties_at_the_cut_are_drawn_at_random_in_expectation():
     np.testing.assert_allclose(10 * c.MATCHED_CHURN.of_examples(p), [0, 0, *[5.0] * 4, *[2.5] * 4])
 
 
+def test_the_expectation_is_the_mean_of_random_draws():
+    rng = np.random.default_rng(2)
+    p = of_scores(np.round(noisy(40, 2).values[..., 1], 1), np.arange(40) % 2, 0.3)
+    k, draws = 12, []
+    for _ in range(4000):
+        calls = [set(np.lexsort((rng.random(40), -run[:, 1]))[:k].tolist()) for run in p.values]
+        draws.append(len(calls[0] ^ calls[1]) / 40)
+    assert c.MATCHED_CHURN.mean(p) == pytest.approx(np.mean(draws), abs=4 * np.std(draws) / 4000**0.5)
+
+
 def test_a_majority_predictor_and_independent_predictors_have_the_values_of_theory():
     rng, n = np.random.default_rng(3), 100_000
     y = (rng.random(n) < 0.2).astype(int)
@@ -163,5 +173,7 @@ def test_one_less_icc_is_that_of_an_analysis_of_variance_in_any_unit_and_shrinki
     constants = of_values([[1.0] * 5, [1.0] * 5, [2.0] * 5])
     assert np.isnan(c.ONE_MINUS_ICC.of_runs(constants)[0, 1])
     assert c.ONE_MINUS_ICC.of_runs(constants)[0, 2] == pytest.approx(1)
-    one_example = of_values([[1.0], [2.0]])
-    assert np.isnan(c.ONE_MINUS_ICC.of_runs(one_example)).all()
+
+
+def test_one_example_has_no_correlation():
+    assert np.isnan(c.ONE_MINUS_ICC.of_runs(of_values(np.array([[1.0], [2.0]])))).all()

@@ -18,6 +18,20 @@ def test_the_curve_counts_flips_in_the_order_of_the_score():
     assert curve.area == pytest.approx(np.mean([0.2, 0.8 / 2, 0.8 / 3, 1.0 / 4]))
 
 
+def test_equal_scores_count_as_the_mean_over_their_orders():
+    rng = np.random.default_rng(0)
+    score, flips = rng.integers(3, size=30).astype(float), rng.random(30)
+    recalls, areas = [], []
+    for _ in range(4000):
+        order = np.lexsort((rng.random(30), -score))
+        captured = np.cumsum(flips[order])
+        recalls.append(captured[5] / flips.sum())
+        areas.append(np.mean(captured / np.arange(1, 31)))
+    curve = gain(score, flips)
+    assert curve.recall(6 / 30) == pytest.approx(np.mean(recalls), abs=0.003)
+    assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
+
+
 def test_without_flips_the_recall_is_nan():
     assert np.isnan(gain(np.arange(5.0), np.zeros(5)).recall(DECILE))
 

@@ -55,3 +55,25 @@ def test_a_new_run_is_compared_with_the_old_one_of_its_partner():
 def test_pairs_are_averaged_and_the_last_three_of_an_odd_number():
     assert by_pair(np.array([1.0, 3.0, 5.0, 6.0])).tolist() == [2.0, 5.5]
     assert by_pair(np.array([1.0, 3.0, 5.0])).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("said", [0.0, 0.08])
+def test_flips_by_new_rows_are_what_the_simulation_put_in_and_nothing_where_it_put_nothing(said):
+    """A model's score is signal + its own noise; new rows move the signal of some examples across the threshold."""
+    rng = np.random.default_rng(7)
+    runs, examples, repeats = 10, 4000, 20
+    excess, expected = [], []
+    for _ in range(repeats):
+        signal = rng.choice([-1.0, 1.0], examples) * rng.uniform(0.5, 3, examples)
+        moved = np.where(rng.random(examples) < said, -signal, signal)
+        y = (signal > 0).astype(np.int64)
+        old, new = (predictions((s + rng.normal(size=(runs, examples)) > 0).astype(float), y) for s in (signal, moved))
+        by_new, by_chance = (changes(*paired(old, p), y, "classification").flips for p in (new, old))
+        excess.append((by_new - by_chance).mean())
+        from scipy.stats import norm
+
+        right = norm.cdf(np.abs(signal))
+        expected.append((said * (2 * right - 1) ** 2).mean())  # P(flip | moved) − P(flip): p² + (1 − p)² − 2p(1 − p)
+    error = np.std(excess, ddof=1) / repeats**0.5
+    assert abs(np.mean(excess) - np.mean(expected)) < 3 * error
+    assert (abs(np.mean(excess)) < 3 * error) == (said == 0)

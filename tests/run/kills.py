@@ -2,7 +2,7 @@
 
 Each trial starts from a copy of the same folder. A child is killed at one of the steps that it takes there (a file
 opened for writing, made, moved or removed, or a statement to the database); it then runs again, whole. The state that
-this leaves is compared with that of a child that was never killed.
+this leaves is compared with that of a child that was never killed. A worker dies of memory in its training instead.
 """
 
 import hashlib
@@ -31,17 +31,41 @@ FOLDER = Path(sys.argv[1] if __name__ == "__main__" else "")  # tests that colle
 START = Path(f"{FOLDER}.start")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 METHODS, SEEDS = ("random_forest:trees=2", "erm"), (1, 2, 3)
+GREEDY = """
+import os, resource, signal
+from benchmark.learners.linear import Linear
+from benchmark.pipeline import Remedy, method
 
 
-def planned(*methods: str) -> list[runner.Planned]:
+@method("greedy", title="Greedy")
+class Greedy(Remedy):
+    moment: int = 0
+
+    def fit(self, sample, learner):
+        model = Linear().fit(sample)
+        if len(sample.rows) > 20 and "GREEDY" in os.environ:  # not in the warm-up
+            resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+            kept = []
+            try:
+                while True:
+                    kept.append(bytearray(2**24 * (1 + self.moment)))
+            except MemoryError:
+                os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does
+        return model
+"""
+"""A method whose worker dies when the memory that it may have is full."""
+
+
+def planned(*methods: str, seeds: tuple[int, ...] = SEEDS) -> list[runner.Planned]:
     problem = load_problem("small.toml", 99)
-    return [runner.plan(problem, make_method(name, problem.task), SEEDS, dataset="small.toml") for name in methods]
+    return [runner.plan(problem, make_method(name, problem.task), seeds, dataset="small.toml") for name in methods]
 
 
-def fill(*methods: str) -> None:
-    tally = driver.fill(planned(*methods), force=False, jobs=1, report=print)
+def fill(*methods: str, jobs: int = 1, seeds: tuple[int, ...] = SEEDS) -> driver.Tally:
+    tally = driver.fill(planned(*methods, seeds=seeds), force=False, jobs=jobs, report=print)
     if tally.trouble:
         raise UserError(tally.trouble)
+    return tally
 
 
 def save() -> None:
@@ -145,6 +169,22 @@ def killed(work: Callable[[], object], trials: int) -> dict[str, int]:
     return {"steps": steps, "trials": trials, "in the work": at_work, "recovered": recovered, "lost": lost}
 
 
+def out_of_memory(trials: int) -> dict[str, int]:
+    """Let the worker of each of ``trials`` methods die of memory, beside one that does not."""
+    (FOLDER / "methods").mkdir()
+    (FOLDER / "methods" / "greedy.py").write_text(GREEDY)
+    names = [f"greedy:moment={i}" for i in range(trials)]
+    os.environ["GREEDY"] = "1"
+    tally = fill(METHODS[0], *names, jobs=2, seeds=(1,))
+    died = sum("died" in failed.reason and "out of memory" in failed.reason for failed in tally.failed)
+    assert [cell.key.method for cell in tally.trained] == ["random_forest"], "another method was lost"
+    del os.environ["GREEDY"]
+    recovered = len(fill(METHODS[0], *names, jobs=2, seeds=(1,)).trained)
+    whole = [title for title, _ in state()["cells"]]
+    assert len(whole) == len(set(whole)) == trials + 1
+    return {"trials": trials, "in the work": died, "recovered": recovered, "lost": trials - recovered}
+
+
 def set_up(folder: Path) -> None:
     """Let the suite keep everything in ``folder``."""
     folder.mkdir(exist_ok=True)
@@ -164,9 +204,13 @@ def main() -> None:
     set_up(Path(f"{FOLDER}.first"))
     fill(*METHODS)  # so that no child has to import or compile
     set_up(FOLDER)
-    before, work = WORKS[name]
-    assert before is None or in_child(before)[0] == 0
-    print(json.dumps({"work": name} | killed(work, trials)))
+    if name == "worker":
+        table = out_of_memory(trials)
+    else:
+        before, work = WORKS[name]
+        assert before is None or in_child(before)[0] == 0
+        table = killed(work, trials)
+    print(json.dumps({"work": name} | table))
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "-
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("work", "trials"), [("store", 8), *((work, 30) for work in ("run", "recording", "build", "update"))]
+    ("work", "trials"), [("store", 8), *((work, 30) for work in ("run", "recording", "build", "update", "worker"))]
 )
 def test_kills_lose_nothing_and_need_no_more_than_another_start(here: Path, work: str, trials: int) -> None:
     folder = here / "kills"

@@ -1,13 +1,19 @@
-"""Tracking servers as teams run them: with passwords and permissions, and beside a git server."""
+"""Tracking servers as teams run them: with passwords and permissions, behind a bad network, and beside a git server."""
 
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -86,6 +92,65 @@ def test_a_writer_records_a_reader_reads_and_a_stranger_is_told_what_to_give(ser
     assert (len(tally.unrecorded), tally.skipped, tally.trouble) == (1, 1, ""), "one refused cell stops no other work"
     assert said[0].startswith("REFUSED  ")
     assert "View run" not in "".join(capfd.readouterr())
+
+
+class BadNetwork(BaseHTTPRequestHandler):
+    """Passes requests on to ``target``; of ten, one is lost, one is delayed, and one is answered with 500."""
+
+    target, count = "", 0
+
+    def handle_any(self) -> None:
+        type(self).count += 1
+        turn = self.count % 10
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if turn in (3, 6):
+            self.close_connection = turn == 3
+            if turn == 6:
+                self.send_error(500)
+            return
+        time.sleep(0.5 if turn == 9 else 0)
+        request = Request(self.target + self.path, body or None, dict(self.headers), method=self.command)
+        try:
+            answer = urlopen(request)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            content = answer.read()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.long
+def test_a_network_that_loses_delays_and_breaks_requests_costs_no_prediction(server, monkeypatch):
+    monkeypatch.setattr(BadNetwork, "target", server.uri)
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), BadNetwork)
+    Thread(target=proxy.serve_forever, daemon=True).start()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{proxy.server_port}")
+    be(monkeypatch, "writer")
+    trained: dict[str, np.ndarray] = {}
+    for _ in range(8):
+        with suppress(opening.TrackingError):
+            tally, _ = fill("linear", "erm")
+            trained |= {cell.key.digest: cell.predictions["id"].values for cell in tally.trained}
+            if tally.exit_code == 0:
+                break
+    assert BadNetwork.count > 20
+    proxy.shutdown()
+    proxy.server_close()
+    assert not outbox.pending()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    cells = list(tracking.Store().cells(trained))
+    assert len(cells) == len(trained) == 2
+    for cell in cells:
+        np.testing.assert_array_equal(cell.predictions["id"].values, trained[cell.key.digest])
 
 
 def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

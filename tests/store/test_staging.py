@@ -1,6 +1,8 @@
 """A folder is there whole, old or new, however its writer ends, and what dead writers leave is removed."""
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -63,12 +65,51 @@ def test_an_error_between_the_renames_keeps_the_old_folder(site, monkeypatch, er
     assert names(site.parent) == ["site"]
 
 
-def test_what_a_kill_between_the_renames_had_put_aside_comes_back(site: Path) -> None:
-    """``tests/run/kills.py`` kills at every step."""
-    with staging.staging(site) as left:
-        site.rename(left / "old")
-        staging.sweep(site.parent, site.name)
-        assert shown(site) == "old"
+KILLED = """
+import itertools, os, signal, sys
+from pathlib import Path
+from benchmark.store.staging import replacing, sweep
+
+target = Path(sys.argv[1])
+
+def counted(function):
+    def call(*args, **kwargs):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args, **kwargs)
+    return call
+
+def replace(step):
+    left[:] = [step]
+    for owner, name in ((Path, "rename"), (Path, "write_text"), (os, "mkdir"), (os, "unlink"), (os, "rmdir")):
+        setattr(owner, name, counted(getattr(owner, name)))
+    with replacing(target) as new:
+        for name in ("index.html", "style.css"):
+            (new / name).write_text("new")
+
+left = []
+for step in itertools.count(1):
+    if not (child := os.fork()):
+        replace(step)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    there = target.exists()
+    sweep(target.parent, target.name)
+    print(code, there, *{(target / name).read_text() for name in ("index.html", "style.css")})
+    if code == 0:
+        break
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_before_any_step_leaves_a_whole_folder_once_it_is_swept(site: Path) -> None:
+    said = subprocess.check_output([sys.executable, "-c", KILLED, str(site)], text=True)
+    lines = [line.split() for line in said.splitlines()]
+    assert len(lines) > 7
+    assert {code for code, *_ in lines} == {"-9", "0"}
+    assert {there for _, there, *_ in lines} == {"True", "False"}, "no kill came between the two renames"
+    assert {tuple(texts) for _, _, *texts in lines} == {("old",), ("new",)}
 
 
 def test_what_a_kill_left_is_removed_after_a_day_and_what_is_in_use_or_a_user_s_stays(site: Path) -> None:

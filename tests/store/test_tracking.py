@@ -19,9 +19,11 @@ from mlflow.tracking import MlflowClient
 from benchmark.errors import UserError
 from benchmark.run import driver, runner
 from benchmark.run.runner import Planned
-from benchmark.store import describe, opening, outbox, tracking
-from benchmark.store.cell import Cell, Record, encode
+from benchmark.store import describe, folder, opening, outbox, tracking
+from benchmark.store.cell import Cell, Record, digest, encode
 from benchmark.store.tables import to_table
+from leaderboard import site
+from leaderboard.read.stored import read
 
 from .conftest import planned, trained
 
@@ -277,6 +279,31 @@ def test_a_tag_that_names_another_cell_leaves_it_out_by_name_and_no_other(record
         assert "is left out because it cannot be read: key: it was changed: its digest is" in line
     store.client.set_tag(edited, "churn.cell", before)
     assert read_again(store) == (sorted([edited, other]), [])
+
+
+def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_there(recorded, tmp_path):
+    store, (edited, other) = recorded
+    files = cell_folder(store, edited)
+    before = {name: (files / name).read_bytes() for name in (folder.HEAD, folder.SUMS)}
+    head = json.loads(before[folder.HEAD])
+    head["key"]["dataset"] = "../../../X"
+    changed = json.dumps(head).encode()
+    sums = (hashlib.sha256(content).hexdigest() for content in (before[folder.HEAD], changed))
+    tag = store.client.get_run(edited).data.tags["churn.cell"]
+    try:  # checksums and digest are no secret
+        (files / folder.HEAD).write_bytes(changed)
+        (files / folder.SUMS).write_text(before[folder.SUMS].decode().replace(*sums))
+        store.client.set_tag(edited, "churn.cell", digest(head["key"]))
+        found, (line,) = read_again(store)
+        assert found == [other]
+        assert "dataset: String should match" in line
+        results, health = read(store.uri)
+        site.write(results, tmp_path / "a" / "b" / "c" / "site", "runs", health)
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    finally:
+        for name, content in before.items():
+            (files / name).write_bytes(content)
+        store.client.set_tag(edited, "churn.cell", tag)
 
 
 @pytest.fixture

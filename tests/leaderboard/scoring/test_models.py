@@ -1,18 +1,26 @@
 """Models in MLflow get what their signature says, and what they answer is read as what it is."""
 
 import re
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.models import infer_signature
+from mlflow.tracking import MlflowClient
+from typer.testing import CliRunner
 
 from benchmark.errors import UserError
+from leaderboard.__main__ import app
 from leaderboard.scoring import readers
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.models import data_of, inputs_of, table_of
 from leaderboard.scoring.roles import Options
+from tests.leaderboard.test_evaluator import undisturbed
 
 
 @pytest.mark.parametrize(
@@ -88,3 +96,72 @@ def test_what_a_model_answers_is_its_class_however_it_writes_it(output: Any, tru
             readers.read(tables)
     estimates = gate(*readers.read(tables, Options(**said)), 1.0).estimates
     assert (estimates["flips"].value, estimates["bad"].value) == (1 / 3, 1 / 3)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("store")
+    with undisturbed():
+        mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+        mlflow.create_experiment("models", (folder / "artifacts").as_uri())
+        mlflow.set_experiment("models")
+        yield folder
+
+
+def boosted(library: str, seed: int) -> Any:
+    if library == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(10, random_state=seed)
+    if library == "xgboost":
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
+    if library == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
+
+
+def logged(library: str, seed: int, x: pd.DataFrame, y: np.ndarray) -> np.ndarray:
+    """Train a version of a model, register it as its library does, and return the classes that it predicts."""
+    rows = np.random.default_rng(seed).integers(len(x), size=60)
+    more = {"name": "m", "registered_model_name": library, "pip_requirements": ["mlflow"]}
+    model = boosted(library, seed).fit(x.iloc[rows], y[rows])
+    predicted = np.ravel(model.predict(x))
+    if library == "sklearn":  # whose default format holds no trees
+        more["serialization_format"] = "cloudpickle"
+    getattr(mlflow, library).log_model(model, signature=infer_signature(x, predicted), **more)
+    return predicted
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost"])
+def test_versions_logged_by_each_library_are_gated_as_they_predict(library: str, store: Path) -> None:
+    """The journey of docs/tutorials/gate.md with models: passed, failed, and the same from a CSV and from Parquet."""
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(240, 3)), columns=["a", "b", "c"])
+    y = (x["a"] + rng.normal(size=len(x)) > 0).to_numpy().astype(int)
+    old, new = (logged(library, seed, x, y) for seed in (1, 2))
+    table = x.assign(example_id=[f"m{t}" for t in range(len(x))], y_true=y)
+    table.to_csv(store / "new.csv", index=False)
+    table.to_parquet(store / "new.parquet")
+    MlflowClient().set_registered_model_alias(library, "champion", "1")
+    uri = f"sqlite:///{store}/mlflow.db"
+    words = ["gate", f"models:/{library}@champion", f"models:/{library}/2", "--tracking-uri", uri]
+    files = ["new.csv", "new.parquet"] if library == "sklearn" else ["new.csv"]
+    said = {}
+    for file in files:
+        done = CliRunner().invoke(app, [*words, "--max-flips", "100%", "--data", str(store / file)])
+        assert done.exit_code == 0, (done.output, done.exception)
+        said[file] = done.stdout
+    assert len(set(said.values())) == 1
+    assert f"flips  {(old != new).mean():7.2%}" in said["new.csv"]
+    assert f"bad (right to wrong)  {((old == y) & (new != y)).mean():7.2%}" in said["new.csv"]
+    assert "\npassed: " in said["new.csv"]
