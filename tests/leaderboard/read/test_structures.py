@@ -39,14 +39,6 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def altered(folder: Path, column: str, value: object) -> None:
-    path = folder / structures.FILE
-    table = pd.read_parquet(path)
-    row = table.index[7]
-    table.loc[row, column] = value
-    table.to_parquet(path)
-
-
 def test_without_the_data_the_file_gives_the_molecules_of_the_data(dataset: Dataset, alone: Path) -> None:
     problem = load_problem(NAME)
     found = structures.molecules(dataset, alone)
@@ -60,8 +52,10 @@ def test_without_the_data_the_file_gives_the_molecules_of_the_data(dataset: Data
 
 @pytest.mark.parametrize(("column", "value"), [("smiles", "CCO"), ("y", 7.0)])
 def test_an_altered_molecule_or_label_is_noticed(dataset: Dataset, alone: Path, column: str, value: object) -> None:
-    altered(alone, column, value)
-    test = dataset.entries[0].cells[99].predictions["id"]
+    table = pd.read_parquet(alone / structures.FILE)
+    table.loc[table.index[7], column] = value
+    table.to_parquet(alone / structures.FILE)
+    (test,) = dataset.reference.tests
     found = structures.molecules(dataset, alone)
     if column == "smiles":  # seen if the molecule is in a test; otherwise its id belongs to no result
         assert found is None or "CCO" not in found.smiles[[found.rows[i] for i in test.ids.tolist()]]

@@ -1,5 +1,6 @@
 """The table that compares samplings: answers that follow from the intervals."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.samplings import claims
 from leaderboard.tables.entries import build
 
-from ...conftest import flipping, sure
+from ...conftest import flipping, keyed, sure
 
 FLIPS = {
     "paper": {"erm": 0.3, "bagging": 0.05, "deep_ensemble": 0.3},
@@ -21,21 +22,16 @@ FLIPS = {
 DATASETS = ("a", "b", "c")
 
 
-def predicted(name: str, rate: float) -> np.ndarray:
-    return sure(flipping(np.random.default_rng(sum(map(ord, name))), rate, 10, 300))
-
-
 @pytest.fixture(scope="module")
 def whole(make_cell) -> Results:
-    def cells(sampling: str) -> list[Cell]:
-        made = [
-            make_cell(method, predicted(f"{sampling}{d}{method}", rate), dataset=d)
-            for d in DATASETS
-            for method, rate in FLIPS[sampling].items()
-        ]
-        params = {"bagging": {"k": 5}, "deep_ensemble": {"k": 5}}
-        keys = [replace(cell.key, sampling=sampling, params=params.get(cell.key.method, {})) for cell in made]
-        return [replace(cell, key=key) for cell, key in zip(made, keys, strict=True)]
+    params = {"bagging": {"k": 5}, "deep_ensemble": {"k": 5}}
+
+    def cells(sampling: str) -> Iterator[Cell]:
+        for d in DATASETS:
+            for method, rate in FLIPS[sampling].items():
+                rng = np.random.default_rng(sum(map(ord, f"{sampling}{d}{method}")))
+                made = make_cell(method, sure(flipping(rng, rate, 10, 300)), dataset=d, params=params.get(method))
+                yield keyed(made, sampling=sampling)
 
     return collect([*cells("paper"), *cells("halves")])
 
