@@ -10,23 +10,18 @@ from benchmark.studies import flip_rows, label_floor
 from benchmark.types import Examples
 
 N, H = 60, 200
-
-
-def claims() -> dict:
-    """A world of one molecule whose class hangs on row 7 alone, and one that never flips."""
-    rng = np.random.default_rng(0)
-    halves = np.array([rng.permutation(np.repeat([-1, 1], N // 2)) for _ in range(H)])
-    chance = 0.5 + 0.3 * np.stack([halves[:, 7], -halves[:, 7]], axis=1) + 0.1 * rng.standard_normal((H, 2))
-    one = np.stack([np.clip(chance, 0, 1), np.full((H, 2), 0.1)], axis=-1)
-    smiles = np.array(["C" * (k + 1) + "O" for k in range(N)])
-    train = Examples(np.zeros((N, 1)), np.arange(N) % 2, np.array([f"t{k}" for k in range(N)]), smiles)
-    test = Examples(np.zeros((2, 1)), np.zeros(2), np.array(["m0", "m1"]), np.array(["CCN", "CCCN"]))
-    problem = SimpleNamespace(name="made up", n_outputs=2, train=train, evals={"id": test})
-    return flip_rows.claims(problem, halves, one)
+SMILES = np.array(["C" * (k + 1) + "O" for k in range(N)])
+TRAIN = Examples(np.zeros((N, 1)), np.arange(N) % 2, np.array([f"t{k}" for k in range(N)]), SMILES)
+TEST = Examples(np.zeros((2, 1)), np.zeros(2), np.array(["m0", "m1"]), np.array(["CCN", "CCCN"]))
+PROBLEM = SimpleNamespace(name="made up", n_outputs=2, train=TRAIN, evals={"id": TEST})
 
 
 def test_the_row_that_a_molecule_hangs_on_is_named_and_confirmed() -> None:
-    found = claims()
+    """The class of one molecule hangs on row 7 alone; the other never flips."""
+    rng = np.random.default_rng(0)
+    halves = np.array([rng.permutation(np.repeat([-1, 1], N // 2)) for _ in range(H)])
+    chance = 0.5 + 0.3 * np.stack([halves[:, 7], -halves[:, 7]], axis=1) + 0.1 * rng.standard_normal((H, 2))
+    found = flip_rows.claims(PROBLEM, halves, np.stack([np.clip(chance, 0, 1), np.full((H, 2), 0.1)], axis=-1))
     assert (found["tests"], found["flipping"]) == (2, 1)
     (molecule,) = found["molecules"]
     assert molecule["id"] == "m0"
@@ -70,10 +65,7 @@ def test_a_problem_of_three_classes_is_refused_before_training(monkeypatch) -> N
 
 
 def test_a_test_in_which_nothing_flips_names_no_rows_and_has_no_shares() -> None:
-    test = Examples(np.zeros((2, 1)), np.zeros(2), np.array(["m0", "m1"]), np.array(["CCN", "CCCN"]))
-    train = Examples(np.zeros((4, 1)), np.arange(4) % 2, np.arange(4).astype(str), np.array(["C", "CC", "CO", "CCO"]))
-    problem = SimpleNamespace(name="calm", n_outputs=2, train=train, evals={"id": test})
-    found = flip_rows.claims(problem, np.tile([1, -1, 1, -1], (8, 1)), np.full((8, 2, 2), 0.2))
+    found = flip_rows.claims(PROBLEM, np.tile([1, -1], (8, N // 2)), np.full((8, 2, 2), 0.2))
     assert (found["flipping"], found["molecules"]) == (0, [])
     for counts in flip_rows.comparisons(found):
         assert np.isnan(flip_rows._share(counts).values).all()

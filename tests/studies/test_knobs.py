@@ -6,11 +6,9 @@ import pytest
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell
 from benchmark.studies import knobs
-from benchmark.types import Task
+from benchmark.types import TASKS, Task
 
 from .conftest import retrained
-
-TASKS: list[Task] = ["classification", "regression"]
 
 
 def made(right: float, flips: float, runs: int = 4, seed: int = 0) -> list[Cell]:

@@ -13,7 +13,7 @@ from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
 from benchmark.study.report import Sampled
 from benchmark.train import sample_for
-from benchmark.types import Problem
+from benchmark.types import Problem, Sampling
 
 TINY = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01@train=101"
 SIZES = np.array([121, 242, 484])
@@ -23,22 +23,15 @@ ERM = make_method("erm", "classification")
 # The samples
 
 
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
-    """The ids of the molecules that each model is trained on, in the order of training."""
-    samples: list[set[str]] = []
+@pytest.mark.parametrize(("part", "rows"), [(4, 12), (2, 25), (1, 50)])
+def test_two_models_share_out_a_part_of_the_pool_and_no_molecule_is_in_both(monkeypatch, part: int, rows: int) -> None:
+    seen: list[set[str]] = []
 
-    def noted(method: object, problem: Problem, seeds: tuple[int, int], sampling: str):
-        samples.extend(set(problem.train.ids[sample_for(problem, "halves", seed)[1]]) for seed in seeds)
-        assert sampling == "halves"
-        return retrain(ERM, problem, seeds, "halves")
+    def noted(method: object, problem: Problem, seeds: tuple[int, int], sampling: Sampling):
+        seen.extend(set(problem.train.ids[sample_for(problem, sampling, seed)[1]]) for seed in seeds)
+        return retrain(ERM, problem, seeds, sampling)
 
     monkeypatch.setattr(n_scaling_disjoint, "retrain", noted)
-    return samples
-
-
-@pytest.mark.parametrize(("part", "rows"), [(4, 12), (2, 25), (1, 50)])
-def test_two_models_share_out_a_part_of_the_pool_and_no_molecule_is_in_both(seen, part, rows):
     problem = load_problem(TINY)
     for halving in (1, 2):
         between(problem, ERM, part, halving)
