@@ -135,9 +135,8 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
     known = dict.fromkeys(name for name in raw.columns if name not in (LINE, REPEATED))
-    needed = [spec.smiles, spec.id, spec.target, spec.relation, spec.split_column, spec.dated]
-    needed += [*spec.ignore, *spec.groups]
-    needed += [column for column, *_ in (*spec.one_hot, *spec.where)]
+    needed = [spec.smiles, spec.id, spec.target, spec.relation, spec.split_column, spec.dated, *spec.ignore]
+    needed += [*spec.groups, *(column for column, *_ in (*spec.one_hot, *spec.where))]
     for column in filter(None, needed):
         if column not in known:
             raise did_you_mean(f"column of {spec.name}'s file:", column, [*known])

@@ -111,11 +111,8 @@ def given_split(parts: Sequence[str], lines: Sequence[int]) -> Split:
                 f"split 'given': expected train, test (or id), ood or validation, found {parts[i]!r} in "
                 f"line {lines[i]}; {hint if parts[i] else 'validation leaves a row out'}"
             )
-    rows = {
-        name: np.array([i for i, part in enumerate(meant) if part == name], dtype=np.int64)
-        for name in ("train", "id", "ood")
-    }
-    return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
+    train, test, ood = (np.flatnonzero([part == name for part in meant]) for name in ("train", "id", "ood"))
+    return Split(train, {"id": test} | ({"ood": ood} if len(ood) else {}))
 
 
 def fold_split(parts: Sequence[str], fold: int | None, lines: Sequence[int]) -> Split:

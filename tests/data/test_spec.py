@@ -18,12 +18,18 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_a_toml_anywhere_is_a_dataset(tmp_path):
-    spec = load_spec(written(tmp_path, BACE))
-    assert spec.name == "mine"
-    assert spec.spelled == str(tmp_path / "mine.toml")
+def test_a_toml_anywhere_is_a_dataset_and_has_variants(tmp_path):
+    folder = tmp_path / "me@home, again"
+    folder.mkdir()
+    path = written(folder, BACE)
+    spec = load_spec(path)
+    assert (spec.name, spec.spelled) == ("mine", path)
     same = {"name": "bace", "family": "bace", "path": fields_of("bace")[0]}
     assert spec.model_copy(update=same) == load_spec("bace")
+    variant = load_spec(f"{path}@train=0200@lr=1e-2")
+    assert (variant.name, variant.spelled) == ("mine@lr=0.01@train=200", f"{path}@lr=0.01@train=200")
+    assert load_spec(variant.spelled) == variant
+    assert expand(f"{path}@train=0200") == [f"{path}@train=200"]
 
 
 def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):

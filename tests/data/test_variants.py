@@ -326,19 +326,6 @@ def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path)
     assert load_spec(f"{tmp_path / 'bytes.toml'}@backbone=gin").features == ("smiles",)
 
 
-def test_a_toml_anywhere_has_variants_too(tmp_path):
-    folder = tmp_path / "me@home, again"
-    folder.mkdir()
-    path = folder / "mine.toml"
-    path.write_text(tomli_w.dumps(fields_of("bace")[1]), encoding="utf-8")
-    spec = load_spec(f"{path}@train=0200@lr=1e-2")
-    assert spec.name == "mine@lr=0.01@train=200"
-    assert spec.spelled == f"{path}@lr=0.01@train=200"
-    assert load_spec(spec.spelled) == spec
-    assert expand(f"{path}@train=0200") == [f"{path}@train=200"]
-    assert load_spec(str(path)).name == "mine"
-
-
 def test_a_problem_that_is_read_with_other_features_keeps_its_name_and_fingerprint(base):
     read = read_with(reading(("morgan_counts:256:2",)), base, "b3db_measured")
     assert (read.name, read.fingerprint, read.about) == (base.name, base.fingerprint, base.about)
