@@ -5,7 +5,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class Registry:
             rows = sugar.sample(80, replace=True, random_state=seed)
             model = Ridge().fit(rows.drop(columns="target"), rows["target"])
             self.add("values", model, "predict", model.predict(self.sugar.drop(columns="target")), sugar)
+        client.set_registered_model_alias("chances", "champion", "2")
         mlflow.pyfunc.log_model(
             name="m", python_model=broken(), registered_model_name="broken", pip_requirements=["mlflow"]
         )
@@ -101,9 +102,9 @@ class Registry:
             return CliRunner().invoke(app, ["gate", *words, "--tracking-uri", self.uri])
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Undo what MLflow remembers in this process, which other tests share."""
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """A registry, after which what MLflow remembers in this process, which other tests share, is undone."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MLflow's own
         for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
@@ -111,25 +112,19 @@ def undisturbed() -> Iterator[None]:
             patch.delenv(name)
         patch.setattr(tracking_service, "_tracking_uri", None)
         patch.setattr(fluent, "_active_experiment_id", None)
-        yield
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    with undisturbed():
         yield Registry(tmp_path_factory.mktemp("registry"))
 
 
 @pytest.mark.long
 def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file(registry: Registry) -> None:
     p = registry.predicted["chances"][0]
-    old = pd.DataFrame({"example_id": registry.table["example_id"], "p0": p[:, 0], "p1": p[:, 1], "label": registry.y})
-    old.rename(columns={"label": "y_true"}).to_csv(registry.folder / "old.csv", index=False)
+    old = pd.DataFrame({"example_id": registry.table["example_id"], "p0": p[:, 0], "p1": p[:, 1], "y_true": registry.y})
+    old.to_csv(registry.folder / "old.csv", index=False)
     words = ("--data", "new.parquet", "--target", "label", "--max-flips", "100%")
-    done = registry.gate("old.csv", "models:/chances/2", *words)
+    done = registry.gate("old.csv", "models:/chances@champion", *words)
     assert done.exit_code == 0, done.exception
     assert f"flips  {registry.flips('words').mean():7.2%}" in done.stdout  # the model of words gives the same classes
-    assert "models:/chances/2: read as probabilities; predictions: p0, p1; truth: y_true." in done.stdout
+    assert "models:/chances@champion: read as probabilities; predictions: p0, p1; truth: y_true." in done.stdout
     same = registry.gate("old.csv", "models:/chances/1", "--max-flips", "0", "--by-estimate", *words[:4])
     assert same.exit_code == 0, same.stdout
 

@@ -11,6 +11,8 @@ from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.tables.summary import sets
 
+from .conftest import sure
+
 
 @pytest.fixture
 def results(make_cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Results:
@@ -20,9 +22,7 @@ def results(make_cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resul
 
     def cell(dataset: str, group: str, method: str, flips: float, seconds: float = 1.0):
         wrong = rng.random((6, 200)) < flips
-        p = np.where(y ^ wrong, 0.9, 0.1)
-        values = np.stack([1 - p, p], axis=2)
-        return make_cell(method, values, y=y, dataset=dataset, seconds=seconds, about={"group": group})
+        return make_cell(method, sure(y ^ wrong), y=y, dataset=dataset, seconds=seconds, about={"group": group})
 
     cells = [
         cell("assays", "own", "erm", 0.15),
@@ -79,10 +79,8 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(results, t
 )
 def test_with_too_little_nothing_is_recommended_and_what_it_takes_is_said(make_cell, rows, positive, runs, told):
     y = np.arange(rows) < positive
-    p = np.where(y ^ (np.random.default_rng(0).random((runs, rows)) < 0.1), 0.9, 0.1)
-    values = np.stack([1 - p, p], axis=2)
-    methods = [make_cell(m, values, y=y.astype(int), dataset="assays", about={"group": "own"}) for m in ("erm", "svm")]
-    found = my_data.own(dataset_of(collect(methods, "memory")))
+    values = sure(y ^ (np.random.default_rng(0).random((runs, rows)) < 0.1))
+    found = my_data.own(own_dataset(make_cell, y.astype(int), erm=values, svm=values))
     (sentence,) = found.sentences
     assert sentence.startswith("Cannot decide yet: ")
     assert told in sentence

@@ -26,16 +26,8 @@ PAIRS = (
     *(("inactive", "active"), ("p_inactive", "p_active"), ("pred_0", "pred_1"), ("class_0", "class_1")),
 )
 RUNS = (
-    "seed{}",
-    "pred_{}",
-    "run {}",
-    "active_model_{}",
-    "{}",
-    "prediction{}",
-    "CYP{}C9",
-    "task_{}",
-    "CYP2C{}_pred",
-    "x{}",
+    *("seed{}", "pred_{}", "run {}", "active_model_{}", "{}", "prediction{}"),
+    *("CYP{}C9", "task_{}", "CYP2C{}_pred", "x{}"),
 )
 TRUTH = ("y_true", "target", "active", "active_actual", "activity", "label", "class", "pIC50", "")
 CODES = (("0", "1"), ("inactive", "active"), ("1", "2"), ("False", "True"))

@@ -54,12 +54,9 @@ def test_what_the_code_gives_again_is_verified(good, write):
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("features", [(), ("morgan_counts:256:2", "atom_pairs:128")])
-def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submitted_examples(
-    good, write, monkeypatch, features
-):
-    path = write()
-    path.write_text(path.read_text().replace("    trees: int", f"    features = {features!r}\n    trees: int"))
+def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submitted_examples(good, write, monkeypatch):
+    path, own = write(), ("morgan_counts:256:2", "atom_pairs:128")
+    path.write_text(path.read_text().replace("    trees: int", f"    features = {own}\n    trees: int"))
     read = []
 
     def retrained(code: Any, problem: Any, sampling: Any, seeds: Any, draws: Any) -> Any:
@@ -71,8 +68,8 @@ def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submit
     with pytest.raises(UserError, match="enough"):
         verify.rerun(validate(good), "halves", draws=Random(1))
     (problem,) = read
-    named = f"{DATASET}@features=morgan_counts.256.2+atom_pairs.128" if features else DATASET
-    plain, expected = loaded(DATASET, 99), load_problem(named)
+    plain = loaded(DATASET, 99)
+    expected = load_problem(f"{DATASET}@features=morgan_counts.256.2+atom_pairs.128")
     np.testing.assert_array_equal(problem.evals["id"].x, expected.evals["id"].x)
     np.testing.assert_array_equal(problem.evals["id"].ids, plain.evals["id"].ids)
     assert (problem.name, problem.fingerprint) == (plain.name, plain.fingerprint)
