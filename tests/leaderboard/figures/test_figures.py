@@ -11,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -250,6 +251,15 @@ def test_a_pdf_has_no_date_and_embeds_its_font(figures):
         assert figure.pdf.startswith(b"%PDF")
         assert b"CreationDate" not in figure.pdf
         assert b"/FontFile2" in figure.pdf
+
+
+def test_building_leaves_no_figure_and_no_setting_behind(results):
+    from matplotlib import _pylab_helpers
+
+    before = dict(matplotlib.rcParams)
+    build(Results(results.datasets[2:]))
+    assert dict(matplotlib.rcParams) == before
+    assert _pylab_helpers.Gcf.get_num_fig_managers() == 0
 
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
