@@ -122,7 +122,7 @@ def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compr
     assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}
 
     small = synthetic("classification")
-    x = np.pad(small.train.x, ((0, 0), (0, 40_000_000 // small.train.x.nbytes * small.train.x.shape[1])))
+    x = np.pad(small.train.x, ((0, 0), (0, 16_000_000 // small.train.x.nbytes * small.train.x.shape[1])))
     problems = [replace(small, name=name, train=replace(small.train, x=x)) for name in ("one", "other")]
 
     def seen(problem, unit):

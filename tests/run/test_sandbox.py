@@ -107,24 +107,17 @@ def test_a_sandbox_has_no_file_of_the_user_to_change_and_no_device(tmp_path, mon
     assert (path.stat(), path.read_text()) == (before, "1")
 
 
-def test_what_is_hidden_need_not_be_in_the_copy_of_the_folder_that_may_be_read(tmp_path):
-    """As a cache of the user's, beside the code that is copied for the sandbox."""
+@pytest.mark.parametrize("copied", [True, False])
+def test_what_is_hidden_is_empty_or_missing_though_it_lies_among_what_may_be_read(tmp_path, copied):
+    """Missing as a cache of the user's is, beside the code that is copied for the sandbox."""
     whole, copy = tmp_path / "whole", tmp_path / "copy"
-    (whole / "cache").mkdir(parents=True)
-    copy.mkdir()
-    (copy / "code.py").touch()
-    look = ["-I", "-S", "-c", f"import os; print(os.listdir({str(whole)!r}))"]
-    child = sandbox.start(look, [(str(copy), str(whole))], [str(whole / "cache")], stdout=subprocess.PIPE)
-    assert child.communicate()[0].decode().strip() == "['code.py']"
-
-
-def test_what_is_hidden_is_empty_though_it_lies_among_what_may_be_read(tmp_path):
-    (tmp_path / "labels").mkdir()
-    (tmp_path / "labels" / "test.csv").write_text("1")
-    look = ["-c", "import os, sys; print([os.listdir(path) for path in sys.argv[1:]])"]
-    whole, hidden = str(tmp_path), str(tmp_path / "labels")
-    child = sandbox.start([*look, whole, hidden], [(whole, whole)], [hidden], stdout=subprocess.PIPE)
-    assert child.communicate()[0].decode() == "[['labels'], []]\n"
+    for folder in (whole / "labels", copy / "labels" if copied else copy):
+        folder.mkdir(parents=True)
+        (folder / "test.csv").write_text("1")
+    look = f"import os; print([os.listdir(path) for path, *_ in os.walk({str(whole)!r})])"
+    words, hidden = ["-I", "-S", "-c", look], str(whole / "labels")
+    child = sandbox.start(words, [(str(copy), str(whole))], [hidden], stdout=subprocess.PIPE)
+    assert child.communicate()[0].decode().strip() == ("[['labels'], []]" if copied else "[['test.csv']]")
 
 
 def test_a_process_cannot_take_more_memory_than_its_limit():
