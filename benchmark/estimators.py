@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from benchmark.errors import UserError
+from benchmark.learners._estimator import probabilities
 from benchmark.registry import make_method, refuse_sampling
 from benchmark.train import generator, sample_for
 from benchmark.types import PAPER, Examples, Inputs, Problem, Task
@@ -127,14 +128,5 @@ def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) ->
         fitted = clone(estimator).set_params(**dict.fromkeys(states, seed))
         fitted.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
         classify = is_classifier(fitted)
-        runs.append(_probabilities(fitted, X_new, np.unique(y)) if classify else fitted.predict(X_new)[:, None])
+        runs.append(probabilities(fitted, X_new, np.unique(y)) if classify else fitted.predict(X_new)[:, None])
     return np.stack(runs)
-
-
-def _probabilities(fitted: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """Return probabilities (T, C) of all ``classes``, even if the bootstrap lacks one."""
-    if not hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict(X)[:, None] == classes, dtype=float)
-    values = np.zeros((len(X), len(classes)))
-    values[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
-    return values

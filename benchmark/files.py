@@ -164,17 +164,24 @@ def write(path: Path, content: bytes) -> None:
 def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
     """Return the arrays that ``write_arrays`` stored at ``path``; None under the conditions of ``read``."""
     content = read(path)
-    if content is None:
-        return None
-    with np.load(io.BytesIO(content)) as stored:
-        return dict(stored)
+    return None if content is None else unpacked(content)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Store ``arrays`` under their names, as ``write`` does."""
+    write(path, packed(arrays))
+
+
+def packed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return arrays with their names as the bytes of an npz file."""
     content = io.BytesIO()
     np.savez(content, **arrays)  # type: ignore[arg-type]
-    write(path, content.getvalue())
+    return content.getvalue()
+
+
+def unpacked(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content)) as stored:
+        return dict(stored)
 
 
 def _digest(path: Path, content: bytes) -> bytes:

@@ -306,12 +306,12 @@ class Pipeline:
         return self.remedy, self.learner
 
     def __str__(self) -> str:
-        return " · ".join(
-            [repr(self.head), *([repr(self.learner)] if self.other else []), *self._own, *filter(None, [self.tune])]
-        )
+        parts = [self.head, *([self.learner] if self.other else [])]
+        return " · ".join([*map(repr, parts), *self.own_features, *filter(None, [self.tune])])
 
     @property
-    def _own(self) -> tuple[str, ...]:
+    def own_features(self) -> tuple[str, ...]:
+        """Its features, if they are neither the dataset's nor those of the learner."""
         return self.features if self.features != self.learner.features else ()
 
     @property
@@ -352,8 +352,9 @@ class Pipeline:
 
     def refuse(self) -> None:
         """Raise UserError if the learner cannot do what the remedy needs, or read features, or lacks a module."""
-        if self._own and self.base.reads != "numbers":
-            raise UserError(f"{self.base.name} reads {self.base.reads}: leave out the features {', '.join(self._own)}")
+        if self.own_features and self.base.reads != "numbers":
+            named = ", ".join(self.own_features)
+            raise UserError(f"{self.base.name} reads {self.base.reads}: leave out the features {named}")
         for need in self.remedy.needs:
             if need not in self.learner.offers and need != self.learner.reads:
                 raise UserError(f"{self.remedy.name} {REFUSED[need].format(self.learner.name)}")

@@ -336,8 +336,7 @@ def settings_of(name: str, task: Task, sampling: Sampling = PAPER) -> list[str]:
 def title(method: Pipeline, task: Task) -> str:
     """Return the title for tables: of the method, and of learner and features where they are not the defaults."""
     parts = [method.head, *([method.other] if method.other else [])]
-    own = called(method.features) if method.features != method.learner.features else ""
-    named = [own, tuning.TITLES.get(method.tune, "")]
+    named = [called(method.own_features), tuning.TITLES.get(method.tune, "")]
     return " · ".join([*(_title(part, task) for part in parts), *filter(None, named)])
 
 

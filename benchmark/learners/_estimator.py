@@ -69,29 +69,18 @@ class Estimators(Learner):
 
     @staticmethod
     def fitted(sample: Sample, data: TrainingSet, trained: Callable[[TrainingSet], Any]) -> "FittedEstimator":
-        """Return what ``trained`` makes of ``data``, or a constant if there is one class."""
+        """Return what ``trained`` makes of ``data``, or a constant if there is one class: many have no model of it."""
+        from sklearn.dummy import DummyClassifier
+
         with one_thread():  # sums on several threads would depend on the number of cores
             one_class = data.task == "classification" and data.targets is None and len(np.unique(data.y)) == 1
-            estimator = Constant(data.y[:1]) if one_class else trained(data)
+            estimator = DummyClassifier().fit(data.x, data.y) if one_class else trained(data)
             return FittedEstimator(estimator, sample.n_outputs, sample.rows)
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The only class of its training rows, for which many estimators have no model."""
-
-    classes_: np.ndarray
-
-    def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        return np.ones((len(x), 1))
-
-
-@dataclass(frozen=True)
 class FittedEstimator:
-    """An estimator. A class missing from its training rows has probability 0.
-
-    If a classifier has no ``predict_proba``, the class that it predicts has probability 1.
-    """
+    """An estimator, whose probabilities are as in ``probabilities``."""
 
     estimator: Any
     n_outputs: int
@@ -102,11 +91,19 @@ class FittedEstimator:
         with one_thread():
             if self.n_outputs == 1:
                 return np.asarray(estimator.predict(x), dtype=np.float64).reshape(len(x), 1)
-            if not hasattr(estimator, "predict_proba"):
-                return np.eye(self.n_outputs)[np.asarray(estimator.predict(x), dtype=np.int64)]
-            values = np.zeros((len(x), self.n_outputs))
-            values[:, estimator.classes_] = estimator.predict_proba(x)
-            return values
+            return probabilities(estimator, x, np.arange(self.n_outputs))
+
+
+def probabilities(estimator: Any, x: Any, classes: np.ndarray) -> np.ndarray:
+    """Return an estimator's probabilities (T, C) of ``classes`` (C,), sorted, also of those that its rows lacked: 0.
+
+    If it has no ``predict_proba``, the class that it predicts has probability 1.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        return np.asarray(np.asarray(estimator.predict(x))[:, None] == classes, dtype=np.float64)
+    values = np.zeros((len(x), len(classes)))
+    values[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(x)
+    return values
 
 
 def one_thread() -> AbstractContextManager[object]:

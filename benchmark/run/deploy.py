@@ -66,10 +66,6 @@ KNOWN = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C", "CC(C)Cc1ccc(C(C
 """Aspirin, caffeine and ibuprofen: the example for a dataset of the user's own, whose molecules may be secret."""
 
 
-Retrained = tuple[bytes, dict[str, np.ndarray]]
-"""A retraining from a worker: its pickled predictor, and its predictions by test."""
-
-
 def refuse(cells: Sequence[Planned], register: str) -> None:
     """Raise UserError, before anything is trained, for cells whose models cannot be logged or registered."""
     for cell in cells:
@@ -195,8 +191,13 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
     return model_id, f"{size / 1e6:.3g} MB; its predictions {close}"
 
 
-def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> Retrained:
-    """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
+def _retrained(
+    problem: Problem, method: Pipeline, sampling: Sampling, seed: int
+) -> tuple[bytes, dict[str, np.ndarray]]:
+    """Train at one seed in a worker; return the pickled predictor, and its predictions by test.
+
+    Raises UserError for a predictor that cannot be saved.
+    """
     fitted = method.fit(sample_for(problem, sampling, seed)[0])
     values = {name: fitted.predict(test.inputs) for name, test in problem.evals.items()}
     for pickler in (_WithoutSample, cloudpickle.Pickler):

@@ -4,7 +4,6 @@ Messages go through a socket, which is standard input: a letter, then JSON or ar
 this process: of a retraining, it gets the sample, and the features of the test molecules once it has trained.
 """
 
-import io
 import json
 import os
 import shutil
@@ -21,7 +20,6 @@ COMPILED, WRITABLE = "train/compiled", "/tmp/compiled"
 
 
 def main() -> None:
-    """Do the job that comes in."""
     pipe = Connection(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     job = json.loads(pipe.recv_bytes())
@@ -60,15 +58,14 @@ def main() -> None:
 def _retrain(pipe: Connection, method: Any, job: dict[str, Any]) -> None:
     import numpy as np
 
+    from benchmark.files import unpacked
     from benchmark.types import Inputs, Recipe, Sample
 
-    with np.load(io.BytesIO(pipe.recv_bytes())) as stored:
-        arrays = dict(stored)
-    about = {name: job[name] for name in ("seed", "sampling", "task", "n_outputs")}
-    model = method.fit(Sample(**about, **arrays, recipe=Recipe(**job["recipe"])))
+    given: dict[str, Any] = {name: job[name] for name in ("seed", "sampling", "task", "n_outputs")}
+    given |= unpacked(pipe.recv_bytes())
+    model = method.fit(Sample(**given, recipe=Recipe(**job["recipe"])))
     pipe.send_bytes(TRAINED)
-    with np.load(io.BytesIO(pipe.recv_bytes())) as stored:
-        inputs = Inputs(**stored)
+    inputs = Inputs(**unpacked(pipe.recv_bytes()))
     values = np.asarray(model.predict(inputs), dtype=np.float32)
     if values.shape != (len(inputs), job["n_outputs"]):
         raise ValueError(f"predict(inputs) must have shape {(len(inputs), job['n_outputs'])}, got {values.shape}")

@@ -7,7 +7,6 @@ nothing else: no dataset, no cache, no published result, no other sample.
 """
 
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -29,7 +28,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT, PACKAGE, cache_folder, home, inside, own_methods, package_root
+from benchmark.files import CHECKOUT, PACKAGE, cache_folder, home, inside, own_methods, package_root, packed
 from benchmark.registry import own_files
 from benchmark.run import isolated as process
 from benchmark.run import sandbox
@@ -138,10 +137,10 @@ class Isolation:
         about: dict[str, object] = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs")}
         with self._started(about | {"recipe": sample.recipe.model_dump(), "backbone": backbone}) as talk:
             arrays = {name: value for name in ARRAYS if (value := getattr(sample, name)) is not None}
-            talk.send(_packed(arrays | {"smiles": arrays["smiles"].astype(str)}))
+            talk.send(packed(arrays | {"smiles": arrays["smiles"].astype(str)}))
             talk.next(process.TRAINED, 0)
             order = np.random.default_rng(self._secret).permutation(len(inputs))  # a place says nothing of a test set
-            talk.send(_packed({"x": inputs.x[order], "smiles": inputs.smiles[order].astype(str)}))
+            talk.send(packed({"x": inputs.x[order], "smiles": inputs.smiles[order].astype(str)}))
             shape = (len(inputs), sample.n_outputs)
             size = 4 * shape[0] * shape[1]
             reply = talk.next(process.VALUES, size)
@@ -234,12 +233,6 @@ def copy_code(source: Path, target: Path, kinds: Sequence[str] = CODE[:1]) -> No
             place = target / path.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
-
-
-def _packed(arrays: dict[str, np.ndarray]) -> bytes:
-    content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type]
-    return content.getvalue()
 
 
 def _libraries() -> list[str]:

@@ -105,7 +105,6 @@ _distributions = cache(packages_distributions)
 
 @cache
 def _suite() -> list[Path]:
-    """Return the folders of the suite's packages."""
     return [PACKAGE.resolve(), Path(import_module("methods").__path__[0]).resolve()]
 
 

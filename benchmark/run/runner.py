@@ -57,12 +57,10 @@ class Planned:
 
     @property
     def title(self) -> str:
-        """Title of the method with its hyperparameters."""
         return registry.title(self.method, self.base.task)
 
     @property
     def command(self) -> str:
-        """Command line that trains this cell."""
         backbone = self.method.reading.learner if self.dataset else self.base.backbone
         key, about = self.key, (self.base.task, backbone, self.key.sampling)
         own = self.base.about.group in ("own", "variant")  # the command line has another default for own data
@@ -89,7 +87,6 @@ class Failed:
 
     @property
     def title(self) -> str:
-        """Title of the cell with its dataset and split."""
         return f"{self.planned.title} on {self.planned.key.place}"
 
     @property
@@ -121,7 +118,6 @@ def plan(
 
     ``dataset`` is the dataset's name on the command line, if it differs from its own.
     """
-    task, own = problem.task, "+".join(method.features) if method.features != method.learner.features else ""
     key = CellKey(
         dataset=problem.name,
         method=method.name,
@@ -132,8 +128,8 @@ def plan(
         code=code_of(method, sampling),
         device=device,
         sampling=sampling,
-        learner=registry.learner_of(method, task),
-        features=own.replace(":", "."),
+        learner=registry.learner_of(method, problem.task),
+        features="+".join(method.own_features).replace(":", "."),
         tune=method.tune,
     )
     if dataset:

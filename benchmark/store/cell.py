@@ -134,7 +134,6 @@ class CellKey:
 
 
 def digest(key: Any) -> str:
-    """Return the digest of an encoded key."""
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -236,7 +235,6 @@ class Cell:
         return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
     def with_facts(self, **changes: Any) -> Self:
-        """Return a copy of the cell with changed facts."""
         return replace(self, facts=self.facts.model_copy(update=changes))
 
 

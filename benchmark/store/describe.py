@@ -59,7 +59,6 @@ def experiment_name(key: CellKey) -> str:
 
 
 def run_name(cell: Cell) -> str:
-    """Return the name of a cell's run."""
     return f"{cell.title} · split {cell.key.canonical_seed}"
 
 
@@ -85,7 +84,6 @@ def tags(cell: Cell) -> dict[str, str]:
 
 
 def params(cell: Cell) -> dict[str, Any]:
-    """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
     recipe = recipe if " trainer@" in cell.key.code else {}  # a forest has no learning rate
     return of_key(cell.key) | {"n_seeds": len(cell.key.seeds), **recipe, "rows": cell.facts.spelled_rows}
