@@ -16,11 +16,7 @@ from leaderboard.scoring.gate import gate
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.update import update
 
-RUN = CliRunner()
-
-
-def of(values: np.ndarray, y: np.ndarray | None = None) -> Runs:
-    return Runs.of(np.asarray(values), y)
+of = Runs.of
 
 
 def test_one_run_of_each_is_counted_by_hand() -> None:
@@ -111,7 +107,7 @@ def tables(tmp_path: Path) -> list[str]:
 def test_the_command_writes_page_json_markdown_and_csv(tables: list[str], tmp_path: Path) -> None:
     files = {kind: tmp_path / f"u.{kind}" for kind in ("html", "json", "markdown", "csv")}
     words = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
-    result = RUN.invoke(app, ["update", *tables[:2], "--retrained", tables[2], *words])
+    result = CliRunner().invoke(app, ["update", *tables[:2], "--retrained", tables[2], *words])
     assert result.exit_code == 0, result.output
     assert "flip if the old model were only trained again on the same rows" in " ".join(result.output.split())
     content = json.loads(files["json"].read_text())
