@@ -49,7 +49,7 @@ class LabelFloor:
         names, seeds = classifications(expand(self.dataset)), sorted(retrainings(self.seeds))
         refuse_lone_halves(seeds, "halves")
         families = {load_spec(name).family: name for name in reversed(names)}
-        for text in self.methods.split():
+        for number, text in enumerate(tried := self.methods.split()):
             method = make_method(text, "classification", sampling="halves")
             shown = title(method, "classification")
             gone, kept = [], []
@@ -66,9 +66,8 @@ class LabelFloor:
                 right = Sampled(np.array(record["accuracy"]))
                 near = [Sampled(np.array(record[part])) for part in ("near", "near_flips")]
                 rows.append([spec.title, shown, right, *churn.values(), *near])
-                series.setdefault(shown, []).append(
-                    Point(beside(place, len(series), 2), Sampled(churn[WORLDS[1]].values / churn["real"].values.mean()))
-                )
+                relative = Sampled(churn[WORLDS[1]].values / churn["real"].values.mean())
+                series.setdefault(shown, []).append(Point(beside(place, number, len(tried)), relative))
                 if name in families.values():
                     real, clean, drawn = (values.values.mean() for values in churn.values())
                     gone.append(1 - clean / drawn)
