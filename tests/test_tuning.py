@@ -14,7 +14,7 @@ from benchmark.pipeline import NonNegativeInt, Part, learner, registered
 from benchmark.registry import discover, find, make_method, title
 from benchmark.run.check import check_method, synthetic
 from benchmark.run.revisions import code_of
-from benchmark.run.runner import plan, run
+from benchmark.run.runner import plan, retrain, run
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.train.loop import once, sharing
@@ -175,6 +175,19 @@ def test_the_setting_with_the_smallest_loss_is_chosen_in_each_sample(made: Any):
     (only,) = {method.for_sample(sample_for(mostly, "halves", seed)[0])[1].level for seed in (1, 2)}
     assert only in (0, 1)
     assert title(method, "classification") == "Made · tuned"
+
+
+def test_a_tuned_pipeline_is_trained_alike_each_time_and_by_rows_of_its_half_alone():
+    problem = synthetic("classification")
+    method = make_method("bagging:k=2", "classification", learner="knn", sampling="halves", tune="one-se")
+    ours = retrain(method, problem, (1, 2), "halves")["id"].values
+    assert np.array_equal(ours, retrain(method, problem, (1, 2), "halves")["id"].values)
+    outside = np.ones(len(problem.train), dtype=bool)
+    outside[sample_for(problem, "halves", 1)[1]] = False
+    elsewhere = replace(problem.train, y=np.where(outside, 1 - problem.train.y, problem.train.y))
+    tests = {name: replace(test, y=1 - test.y) for name, test in problem.evals.items()}
+    theirs = retrain(method, replace(problem, train=elsewhere, evals=tests), (1,), "halves")["id"].values
+    assert np.array_equal(ours[:1], theirs)
 
 
 def test_a_learner_whose_selection_sees_held_out_molecules_fails_the_check(made: Any):

@@ -45,7 +45,10 @@ class Parsed(Sequence[Mol]):
 
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int, **settings: bool) -> np.ndarray:
-    """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
+    """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets).
+
+    ``settings`` are those of RDKit's generator.
+    """
     return _bits(molecules, GetMorganGenerator, fpSize=n_bits, radius=radius, **settings)
 
 

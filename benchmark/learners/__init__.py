@@ -21,10 +21,14 @@ SELECTED: Mapping[tuple[str, Sampling], Mapping[Task, float]] = {
 for ResNet-50, otherwise on BACE (paper, scope appendices). ``study lambda-rule`` selects one."""
 
 
-@cache
 def names() -> tuple[str, ...]:
     """Return the names of the suite's learners: the files of this folder without a leading underscore."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
+    return _listed(*__path__)
+
+
+@cache
+def _listed(*folders: str) -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(folders) if not module.name.startswith("_")))
 
 
 def find(name: str) -> type[Learner]:

@@ -174,7 +174,7 @@ class Dataset:
 
 
 def once(compute: Callable[[Dataset], T]) -> Callable[[Dataset], T]:
-    """Return a function whose result is kept in ``Dataset.computed`` under its name."""
+    """Return a function whose result is kept in ``Dataset.computed`` under its name, which no other one may have."""
 
     @wraps(compute)
     def kept(dataset: Dataset) -> T:

@@ -1,6 +1,5 @@
 """Properties of all networks that read molecules as graphs, and of the methods that train them."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +10,6 @@ from rdkit import Chem
 from torch import Tensor
 
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import load_spec
 from benchmark.learners.chemprop import Chemprop
 from benchmark.learners.gin import GIN
 from benchmark.train.device import CPU
@@ -68,13 +66,6 @@ def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     assert len(other) > 5
     values = outputs(network, sorted(other))
     torch.testing.assert_close(values, outputs(network, MOLECULES[-1:]).expand_as(values))
-
-
-def test_a_learner_whose_package_is_missing_is_described(monkeypatch):
-    for module in [name for name in sys.modules if name.partition(".")[0] == "chemprop"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "chemprop", None)
-    assert load_spec("bace@backbone=chemprop").recipe == Chemprop.recipe
 
 
 def test_dropout_is_on_in_passes_at_prediction(learner):

@@ -212,6 +212,16 @@ def test_a_predictor_that_cannot_be_saved_is_named():
         deploy._retrained(planned("erm").problem, named(lambda sample: Locked(threading.Lock())), "paper", 1)
 
 
+def test_a_table_of_numbers_is_read_by_its_columns(tmp_path, staged_data):
+    cell = planned("knn", "mof_thermal", (1, 2))
+    (record,) = recorded(cell)
+    assert log(cell)[0] == 0
+    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
+    assert set(model.metadata.get_input_schema().input_types()) == {mlflow.types.DataType.double}
+    answer = model.predict(model.input_example)
+    assert answer["prediction"].tolist() == record.predictions["id"].values[0, :3].argmax(axis=1).tolist()
+
+
 ANSWERS = """
 import sys, importlib.abc
 

@@ -147,6 +147,8 @@ def test_a_mistake_is_refused_before_any_dataset_is_loaded(monkeypatch, grid, se
         ("twin", "gin", ""),
         ("twin:lam=3", "mlp:epochs=2", "atom_pairs.64"),
         ("svm:C=0.5", "", ""),
+        ("swa:start=0.123456789", "", ""),
+        ("twin:lam=1e-06", "mlp:lr=1.1e-05:epochs=7", ""),
         ("bagging:k=3", "svm:C=0.5", ""),
         ("bagging", "label_smoothing", ""),
         ("erm", "mlp", "atom_pairs.64"),

@@ -13,10 +13,11 @@ from benchmark.learners.gin import GIN
 from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
+from benchmark.run.runner import retrain
 from benchmark.train import loop
 from benchmark.train.ensemble import Ensemble
 from benchmark.train.loop import sharing
-from benchmark.types import TASKS, Problem, Recipe, Sample, Task
+from benchmark.types import SAMPLINGS, TASKS, Problem, Recipe, Sample, Task
 from tests.plain import sample_of
 
 SHARING = ["swa", "erm", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
@@ -58,6 +59,16 @@ def test_predictions_do_not_depend_on_what_was_trained_before_by_a_bit(task):
         for text in texts:
             np.testing.assert_array_equal(together[text], alone[text], err_msg=text)
     assert len({values.tobytes() for values in alone.values()}) == len(texts)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_retraining_is_the_same_to_the_bit_alone_and_with_others_in_any_order(sampling):
+    problem = problem_of()
+    method = make_method("bagging:k=2", problem.task)
+    many, alone, others = (retrain(method, problem, seeds, sampling)["id"].values for seeds in ([1, 2, 3], [2], [3, 1]))
+    np.testing.assert_array_equal(many[1:2], alone)
+    np.testing.assert_array_equal(many[[2, 0]], others)
+    assert len({run.tobytes() for run in many}) == 3
 
 
 def test_a_method_is_charged_for_the_networks_that_were_there(monkeypatch):

@@ -69,7 +69,6 @@ def held(
     return float(np.mean([low <= truth <= high for low, high in ends]))
 
 
-@pytest.mark.slow
 def test_the_power_is_that_of_the_noncentral_t_where_only_runs_vary():
     of = Components(1.0, 0.0, 10)
     limit = nct.ppf(0.975, 9, 0)
@@ -78,6 +77,7 @@ def test_the_power_is_that_of_the_noncentral_t_where_only_runs_vary():
     assert power(of, 1.0, 10) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("r", "shifts"), [(10, WILD), (20, CALM)])
 def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases(r, shifts):
     rng = np.random.default_rng(r)
