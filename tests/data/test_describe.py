@@ -701,16 +701,12 @@ def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
 ROWS = [["SMILES", "y"], *([s, i % 2] for i, s in enumerate(SMILES))]
 
 
-def test_a_workbook_is_read_from_its_only_table(tmp_path):
+def test_a_workbook_is_read_from_its_only_table_or_the_sheet_that_is_named(tmp_path):
     file = tmp_path / "book.xlsx"
     file.write_bytes(workbook(notes=[["Assay of May"]], data=[["Results"], [], *ROWS]))
     spec = dataset(file)
     assert "sheet 'data', whose header is in row 3" in spec.notes
     assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
-
-
-def test_a_workbook_with_two_tables_asks_for_a_sheet(tmp_path):
-    file = tmp_path / "book.xlsx"
     file.write_bytes(workbook(May=ROWS, June=ROWS[:30]))
     with pytest.raises(UserError, match="several sheets hold tables, May, June: choose one with --sheet"):
         describe_file(file, target="y")
