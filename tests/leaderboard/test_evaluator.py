@@ -5,7 +5,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -102,9 +102,9 @@ class Registry:
             return CliRunner().invoke(app, ["gate", *words, "--tracking-uri", self.uri])
 
 
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    """A registry, after which what MLflow remembers in this process, which other tests share, is undone."""
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Undo what MLflow remembers in this process, which other tests share."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MLflow's own
         for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
@@ -112,6 +112,12 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
             patch.delenv(name)
         patch.setattr(tracking_service, "_tracking_uri", None)
         patch.setattr(fluent, "_active_experiment_id", None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with undisturbed():
         yield Registry(tmp_path_factory.mktemp("registry"))
 
 

@@ -20,6 +20,7 @@ from leaderboard.scoring.models import table_of
 from leaderboard.scoring.roles import Options
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import score
+from tests.leaderboard.scoring.test_models import boosted
 
 IDS = [f"m{t}" for t in range(7)]
 P1 = np.random.default_rng(0).random((3, 7)).round(4)
@@ -814,24 +815,6 @@ def test_values_whose_squares_are_no_floats_are_refused(path: Path) -> None:
     table = pd.DataFrame({"id": IDS, "run1": 1.0, "run2": [1.0] * 6 + [-1e300]})
     with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: expected values from -1e\\+100"):
         read(save(table, path), kind="values")
-
-
-def boosted(library: str, seed: int) -> Any:
-    if library == "sklearn":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(10, random_state=seed)
-    if library == "xgboost":
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
-    if library == "lightgbm":
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
 
 
 @pytest.mark.parametrize("form", ["predict_proba", "classes", "with truth", "from MLflow"])
