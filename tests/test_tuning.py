@@ -177,9 +177,11 @@ def test_the_setting_with_the_smallest_loss_is_chosen_in_each_sample(made: Any):
     assert title(method, "classification") == "Made · tuned"
 
 
-def test_a_tuned_pipeline_is_trained_alike_each_time_and_by_rows_of_its_half_alone():
+@pytest.mark.parametrize(("name", "learner", "tune"), [("bagging:k=2", "knn", "best"), ("twin_shared", "", "one-se")])
+def test_a_tuned_pipeline_is_trained_alike_each_time_and_by_rows_of_its_half_alone(name, learner, tune, monkeypatch):
+    monkeypatch.setattr(find("mlp")[0], "grid", ({"epochs": 3}, {}))
     problem = synthetic("classification")
-    method = make_method("bagging:k=2", "classification", learner="knn", sampling="halves", tune="one-se")
+    method = make_method(name, "classification", learner=learner, sampling="halves", tune=tune)
     ours = retrain(method, problem, (1, 2), "halves")["id"].values
     assert np.array_equal(ours, retrain(method, problem, (1, 2), "halves")["id"].values)
     outside = np.ones(len(problem.train), dtype=bool)
