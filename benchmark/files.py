@@ -180,6 +180,7 @@ def packed(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpacked(content: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of ``packed`` by name. Raises ValueError for an array of objects, which would be a pickle."""
     with np.load(io.BytesIO(content)) as stored:
         return dict(stored)
 

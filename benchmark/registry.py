@@ -22,7 +22,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.files import CHECKOUT, files_in, own_methods, package_root
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, called, registered
-from benchmark.settings import assignments
+from benchmark.settings import assignments, features_of
 from benchmark.types import MLP, PAPER, REFERENCE, Sampling, Task, Tune
 
 LAM = "lam"
@@ -217,7 +217,7 @@ def make_method(
     remedy = _part(text, task, overrides or {}, used, sampling)
     assert isinstance(remedy, Remedy)
     assert isinstance(trained, Learner)
-    read = tuple(features.replace(".", ":").split("+")) if features else trained.features
+    read = features_of(features) or trained.features
     parts = remedy, trained, chosen, read, tune
     pipeline = tuning.Tuned(*parts, family) if tune else Pipeline(*parts)
     pipeline.refuse()

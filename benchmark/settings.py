@@ -87,6 +87,15 @@ def _seeds(name: str, text: str, meant: str, example: str) -> list[int]:
     return list(dict.fromkeys(seeds))
 
 
+def features_of(text: str) -> tuple[str, ...]:
+    """Return the features that a key or option names, with dots for colons and ``+`` between them.
+
+    >>> features_of("atom_pairs.4096+minimol")
+    ('atom_pairs:4096', 'minimol')
+    """
+    return tuple(name.replace(".", ":") for name in text.split("+") if name)
+
+
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:
     """Raise UserError if ``sampling`` is ``halves`` and a train seed lacks the other half of its halving."""
     alone = [seed for seed in seeds if partner(seed) not in seeds]

@@ -187,7 +187,7 @@ def export(
     if tidy:
         tidy_tables.write(results, tidy)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
-    typer.echo(f"{number_of(sum(len(entry.cells) for d in datasets for entry in d.entries), 'cell')}: {out.resolve()}")
+    typer.echo(f"{number_of(sum(len(d.cells) for d in datasets), 'cell')}: {out.resolve()}")
 
 
 @app.command(hidden=True)

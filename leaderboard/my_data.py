@@ -230,7 +230,7 @@ def lacking(dataset: Dataset) -> str:
 
 def ranked(entry: Entry) -> float:
     """Return how well a method ranks the ID test, by the measure of ``LEAST``; of several classes, their mean."""
-    tests = [p for cell in entry.cells.values() for p in _by_class(cell.predictions["id"])]
+    tests = [p for test in entry.tests for p in _by_class(test)]
     means = [LEAST[p.task][0].mean(p) for p in tests]
     return float(np.nan_to_num(np.mean(means)))
 

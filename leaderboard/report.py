@@ -35,7 +35,7 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
     own = my_data.own(dataset)
     names = my_data.class_names(dataset)
     values = {"own": own, "title": dataset.title, "flips": None, "classes": (), "beside": "", "examples": ()}
-    cell = next(iter(dataset.entries[0].cells.values()))
+    cell = dataset.cells[0]
     if method or own.flips:
         plan = predict.planned(cell := predict.recorded(results, dataset.name, method))
         total = predict.FOLDS * len(cell.key.seeds)

@@ -72,7 +72,7 @@ def seconds_of(cell: Planned, seed: int) -> float:
 
 
 def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
-    """Append a line to the file for each time that it lacks, of all pipelines or those of some ``titles``."""
+    """Append a line to the file for each time that it lacks, of all pipelines, or of ERM and some ``titles``."""
     taken = _read(path) if path.exists() else {}
 
     def add(cell: Planned) -> None:

@@ -443,12 +443,12 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
     from benchmark.run.plan import costs
 
     table, ratios = _table("block", *COSTS), dict[tuple[str, ...], float]()
-    with Console(stderr=True).status("timing fits to few rows") as status:
+    with Console(stderr=True).status("timing fits") as status:
         for part in read(path, block).blocks:
             rows = []
             for cost in (cost for grids in part.grids() for cost in costs(_planned(grids, None, device), ratios)):
                 rows.append(cost)
-                status.update(f"timing fits to few rows, {part.name}: {number_of(len(rows), 'dataset')}")
+                status.update(f"timing fits, {part.name}: {number_of(len(rows), 'dataset')}")
             table.add_row(part.name, *_added(rows))
     console.print(table)
 
@@ -458,7 +458,7 @@ def _show_costs(cells: Sequence[Planned], workers: int) -> None:
 
     errors = Console(stderr=True)
     splits = len({(cell.key.dataset, cell.key.canonical_seed) for cell in cells})
-    say(f"timing fits to few rows of {number_of(splits, 'dataset')}")
+    say(f"timing fits to up to half the rows of {number_of(splits, 'dataset')}")
     shown = track(costs(cells), "timing fits", splits, console=errors, transient=True, disable=not errors.is_terminal)
     rows = [*shown]
     table = _table("dataset", "split", *COSTS)

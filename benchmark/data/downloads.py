@@ -181,6 +181,17 @@ def verified(path: Path, spec: DatasetSpec) -> bytes:
     return content
 
 
+def intact(spec: DatasetSpec) -> bool:
+    """Return whether the raw file of a dataset is on this machine and unaltered; False for images, of ``hf:``."""
+    try:
+        if (path := locate(spec)) is None:
+            return False
+        verified(path, spec)
+    except UserError:
+        return False
+    return True
+
+
 def replacement(spec: DatasetSpec) -> str:
     """Return instructions for getting an intact copy of the file of ``spec``."""
     where = origin(spec)

@@ -15,7 +15,8 @@ all molecules at random; splits without the test molecules of TDC's ADMET group 
   the panel of all five, with 17,143 compounds.
 - PubChem has the twelve ``tox21_*`` (743122 and others) with 7,329 or 8,099 molecules each, some inconclusive.
 - A part of ``herg_karim`` was gathered from PubChem; ``ames``, ``ld50_zhu`` and others are from many sources.
-- ``pampa_ncats`` is too small, with 2,034 molecules, and the proteases of the Polaris challenge came after 2022.
+- ``pampa_ncats`` is too small, with 2,034 molecules.
+- The proteases of the Polaris challenge were published after 2022.
 """
 
 import warnings

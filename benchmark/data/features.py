@@ -44,7 +44,7 @@ class Parsed(Sequence[Mol]):
             return MolFromSmiles(self.smiles[i])
 
 
-def morgan(molecules: Sequence[Mol], n_bits: int, radius: int, **settings: bool) -> np.ndarray:
+def morgan(molecules: Sequence[Mol], n_bits: int, radius: int, **settings: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets).
 
     ``settings`` are those of RDKit's generator.
@@ -142,7 +142,9 @@ SLOW = {"rdkit_descriptors", "minimol"}
 REVISIONS = dict.fromkeys(FEATURES, 1)
 """Raised when the features change."""
 SPELLED = {
-    **{name: f"{name}:BITS:RADIUS" for name in ("morgan", "morgan_chiral", "morgan_counts")},
+    "morgan": "morgan:BITS:RADIUS",
+    "morgan_chiral": "morgan_chiral:BITS:RADIUS",
+    "morgan_counts": "morgan_counts:BITS:RADIUS",
     "atom_pairs": "atom_pairs:BITS",
 }
 """How to name features that have numbers."""

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import files_in, own_datasets, shipped_datasets
-from benchmark.settings import assignments, visible
+from benchmark.settings import assignments, features_of, visible
 from benchmark.types import MLP, DatasetFacts, Recipe, Task
 
 UNVERIFIED = ("tadf", "hf")
@@ -331,7 +331,7 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
             raise UserError(f"{changes['name']}: the dataset has no dates: name their column in 'dated', in its TOML")
         changes["split"] = f"time:{spec.dated}"
     if given_features := values.pop("features", ""):
-        features = _of_molecules(spec, tuple(given_features.replace(".", ":").split("+")))
+        features = _of_molecules(spec, features_of(given_features))
         spec = spec.model_copy(update={"features": features})
     spec = _on(spec, values.pop("backbone", spec.backbone))
     if given_features and "smiles" in spec.features:

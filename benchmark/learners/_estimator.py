@@ -1,4 +1,4 @@
-"""Base class and kernels of the learners that fit an estimator to a sample, on one thread."""
+"""Learners that fit an estimator to a sample on one thread: their base class, kernels and probabilities."""
 
 import sys
 from collections.abc import Callable
@@ -70,17 +70,19 @@ class Estimators(Learner):
     @staticmethod
     def fitted(sample: Sample, data: TrainingSet, trained: Callable[[TrainingSet], Any]) -> "FittedEstimator":
         """Return what ``trained`` makes of ``data``, or a constant if there is one class: many have no model of it."""
-        from sklearn.dummy import DummyClassifier
-
         with one_thread():  # sums on several threads would depend on the number of cores
-            one_class = data.task == "classification" and data.targets is None and len(np.unique(data.y)) == 1
-            estimator = DummyClassifier().fit(data.x, data.y) if one_class else trained(data)
+            if data.task == "classification" and data.targets is None and len(np.unique(data.y)) == 1:
+                from sklearn.dummy import DummyClassifier
+
+                estimator = DummyClassifier().fit(data.x, data.y)
+            else:
+                estimator = trained(data)
             return FittedEstimator(estimator, sample.n_outputs, sample.rows)
 
 
 @dataclass(frozen=True)
 class FittedEstimator:
-    """An estimator, whose probabilities are as in ``probabilities``."""
+    """An estimator that was fitted to ``rows``; it predicts values, or probabilities as in ``probabilities``."""
 
     estimator: Any
     n_outputs: int
@@ -95,7 +97,7 @@ class FittedEstimator:
 
 
 def probabilities(estimator: Any, x: Any, classes: np.ndarray) -> np.ndarray:
-    """Return an estimator's probabilities (T, C) of ``classes`` (C,), sorted, also of those that its rows lacked: 0.
+    """Return an estimator's probabilities (T, C) of the sorted ``classes`` (C,); 0 of a class that its rows lacked.
 
     If it has no ``predict_proba``, the class that it predicts has probability 1.
     """

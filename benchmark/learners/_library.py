@@ -106,14 +106,13 @@ class LibraryEstimator(Estimators):
     """The argument by which a boosted model predicts with the first of its ``trees`` alone, if the library has one."""
 
     def settings(self, data: TrainingSet) -> dict[str, Any]:
+        """Return the arguments of the estimator."""
         values = (getattr(self, field.name) for field in fields(self))
         return {name: value for name, value in zip(self.named, values, strict=True) if value is not None}
 
     def along(self, sample: Sample, values: Sequence[int], inputs: Inputs) -> Sequence[np.ndarray]:
-        from sklearn.dummy import DummyClassifier
-
         longest = replace(self, trees=max(values)).fit(sample)  # type: ignore[call-arg]
-        if isinstance(longest.estimator, DummyClassifier):
+        if len(getattr(longest.estimator, "classes_", (0, 1))) == 1:
             return [longest.predict(inputs)] * len(values)
         cut = [FirstTrees(longest.estimator, self.limit, trees) for trees in values]
         return [replace(longest, estimator=estimator).predict(inputs) for estimator in cut]

@@ -261,10 +261,17 @@ def drift(measure: Measure) -> Drift:
         values = measure.of_runs(p)
         return np.abs(values[:, None] - values[None, :])
 
-    unit, scale, digits = measure.delta or (measure.unit, measure.scale, measure.digits)
-    shown = partial(Drift, unit=unit, scale=scale, digits=digits, most=measure.most, board=False)
-    return shown(
-        *(f"abs_delta_{measure.key}", f"|Δ {measure.name}|", measure.task, -1),
+    unit, scale, digits = measure.in_delta
+    return Drift(
+        f"abs_delta_{measure.key}",
+        f"|Δ {measure.name}|",
+        measure.task,
+        -1,
+        unit=unit,
+        scale=scale,
+        digits=digits,
+        most=measure.most,
+        board=False,
         per_pair=between,
         help="its difference between two retrainings",
         needs_probabilities=measure.needs_probabilities,

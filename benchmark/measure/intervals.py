@@ -92,7 +92,8 @@ def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     """
     value, low, high, dfs = np.array([(e.value, e.low, e.high, e.df) for e in estimates]).T
     mean, lacking = float(weights @ value), np.isnan(low)
-    own = ~lacking | (lacking.mean() > MOST_WITHOUT)
+    few = lacking.mean() <= MOST_WITHOUT
+    own = ~lacking if few else np.full(len(value), True)  # then nan remains, and there is no interval
     squares = [np.where(own, (value - end) ** 2, np.mean((value - end)[own] ** 2)) for end in (low, high)]
     df = float(dfs[own].min())
     below, above = (float(np.sqrt(weights**2 @ half_widths)) for half_widths in squares)
@@ -244,7 +245,7 @@ def on_log_scale(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value, estimate.value / ratio, estimate.value * ratio)
 
 
-def pair_bootstrap(splits: Sequence[np.ndarray], resamples: int = 10_000, level: float = 0.95) -> Estimate:
+def pair_bootstrap(splits: Sequence[np.ndarray], resamples: int = 10_000) -> Estimate:
     """Return the paper's interval: percentiles of the mean over pairs (R, R), or runs (R,), drawn with replacement.
 
     Of several splits, pairs are drawn within each and the means averaged. This is kept to reproduce published tables:
@@ -259,14 +260,14 @@ def pair_bootstrap(splits: Sequence[np.ndarray], resamples: int = 10_000, level:
     if min(map(len, units)) < 2:
         return Estimate(value, np.nan, np.nan)
     means = np.mean([_resampled_means(rng, of_split, resamples) for of_split in units], axis=0)
-    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
+    low, high = np.quantile(means, [0.025, 0.975])
     if _negligible(high - low, *units):
         return Estimate(value, np.nan, np.nan)
     one_side = min(np.sum(means <= 0), np.sum(means >= 0))
     return Estimate(value, float(low), float(high), min(1.0, 2 * float(one_side + 1) / (resamples + 1)))
 
 
-def standard_deviation(values: np.ndarray, resamples: int = 10_000, level: float = 0.95) -> Estimate:
+def standard_deviation(values: np.ndarray, resamples: int = 10_000) -> Estimate:
     """Return the sample standard deviation (ddof 1) of replicates (R,), with the percentile bootstrap over them.
 
     The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper uses it for trajectories.
@@ -279,7 +280,7 @@ def standard_deviation(values: np.ndarray, resamples: int = 10_000, level: float
     if r < 2:
         return Estimate(float("nan"), float("nan"), float("nan"))
     drawn = np.asarray(values, dtype=np.float64)[np.random.default_rng(0).integers(r, size=(resamples, r))]
-    low, high = np.quantile(drawn.std(axis=1, ddof=1), [0.5 - level / 2, 0.5 + level / 2])
+    low, high = np.quantile(drawn.std(axis=1, ddof=1), [0.025, 0.975])
     estimate = Estimate(float(np.std(values, ddof=1)), float(low), float(high))
     return estimate.bare() if _negligible(high - low, values) else estimate
 

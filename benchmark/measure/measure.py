@@ -64,9 +64,14 @@ class Measure:
         return self.head or _with_unit(f"{self.name[:1].upper()}{self.name[1:]}", self.unit)
 
     @property
+    def in_delta(self) -> tuple[str, float, int]:
+        """Unit, scale and digits of a difference."""
+        return self.delta or (self.unit, self.scale, self.digits)
+
+    @property
     def shown_delta(self) -> tuple[str, float, int]:
         """Title, scale and digits of a difference."""
-        unit, scale, digits = self.delta or (self.unit, self.scale, self.digits)
+        unit, scale, digits = self.in_delta
         return _with_unit(f"Δ {self.name}", unit), scale, digits
 
     def of_runs(self, p: Predictions) -> np.ndarray:

@@ -15,6 +15,8 @@ from typing import Any
 
 FILES, TRAINED, VALUES, CHECKED, WRONG, FAILED = b"d", b"r", b"v", b"c", b"u", b"f"
 """Kinds of message from this process."""
+ABOUT = ("seed", "sampling", "task", "n_outputs")
+"""What a job says of the sample, beside its arrays and recipe."""
 COMPILED, WRITABLE = "train/compiled", "/tmp/compiled"
 """Where the loops are that Numba has compiled, and where this process has its own copy."""
 
@@ -61,7 +63,7 @@ def _retrain(pipe: Connection, method: Any, job: dict[str, Any]) -> None:
     from benchmark.files import unpacked
     from benchmark.types import Inputs, Recipe, Sample
 
-    given: dict[str, Any] = {name: job[name] for name in ("seed", "sampling", "task", "n_outputs")}
+    given: dict[str, Any] = {name: job[name] for name in ABOUT}
     given |= unpacked(pipe.recv_bytes())
     model = method.fit(Sample(**given, recipe=Recipe(**job["recipe"])))
     pipe.send_bytes(TRAINED)

@@ -134,7 +134,7 @@ class Isolation:
         ``backbone`` is the learner of the dataset. ``inputs`` are handed over when the process says that it has
         trained, always in the same random order. Raises UserError if the method fails.
         """
-        about: dict[str, object] = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs")}
+        about: dict[str, object] = {name: getattr(sample, name) for name in process.ABOUT}
         with self._started(about | {"recipe": sample.recipe.model_dump(), "backbone": backbone}) as talk:
             arrays = {name: value for name in ARRAYS if (value := getattr(sample, name)) is not None}
             talk.send(packed(arrays | {"smiles": arrays["smiles"].astype(str)}))

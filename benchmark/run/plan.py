@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmark.errors import UserError, located
 from benchmark.pipeline import Pipeline
-from benchmark.run.runner import Planned
+from benchmark.run.runner import Planned, warm_up
 from benchmark.train.resampling import sample_for
 from benchmark.types import Problem, Sample
 
-FEW_ROWS = (128, 256)
-"""Numbers of training rows that a method is fitted to, to estimate the time for all rows."""
+FEW_ROWS = (256, 1024)
+"""Least and most rows of the fit from which the time for all rows is extrapolated, half of them between the two."""
 RUN_SECONDS = 0.03
 """Approximate CPU seconds to record one retraining (measured with a local store)."""
 RUN_BYTES = 9_000
@@ -22,7 +22,10 @@ RUN_BYTES = 9_000
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of one dataset and split: CPU ``seconds``, at most, and ``bytes`` of predictions."""
+    """Cost of one dataset and split: about as many CPU ``seconds`` and ``bytes`` of predictions.
+
+    A network that methods share counts for each of them.
+    """
 
     dataset: str
     canonical_seed: int
@@ -33,9 +36,9 @@ class Cost:
 
 
 def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None = None) -> Iterator[Cost]:
-    """Yield the cost of each dataset and split of a grid, timing fits to few rows.
+    """Yield the cost of each dataset and split of a grid, timing fits to up to half the rows.
 
-    Networks that methods share are counted for each of them. Networks whose settings are chosen in each sample are
+    Networks whose settings are chosen in each sample are
     timed with and without that on the first dataset, and without it on the others: choosing takes about as many epochs
     on each. Several calls may share the ``ratios``. Raises UserError for a method that fails on few rows.
     """
@@ -59,8 +62,8 @@ def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None 
                 seconds += len(cell.key.seeds) * (fit + RUN_SECONDS)
             except (Exception, SystemExit) as error:  # any code may be in a method
                 raise UserError(
-                    f"{cell.title} on {cell.key.place}: fails on {FEW_ROWS[1]} or fewer rows, so that its cost cannot "
-                    f"be estimated: {located(error)}: correct the method, or leave it out"
+                    f"{cell.title} on {cell.key.place}: fails on {FEW_ROWS[1]:,} or fewer rows, so that its cost "
+                    f"cannot be estimated: {located(error)}: correct the method, or leave it out"
                 ) from error
         tests = sum(len(test) for test in problem.evals.values())
         size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
@@ -75,20 +78,22 @@ def plain(method: Pipeline) -> Pipeline:
 
 
 def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float:
-    """Measure the CPU seconds in which ``method`` is fitted to few rows of ``sample`` and predicts, and extrapolate.
+    """Measure the CPU seconds in which ``method`` is fitted to half of ``sample``, within ``FEW_ROWS``, and predicts.
 
-    The time is taken to grow as a power of the number of rows, between the first and the third.
+    They are extrapolated by the power of the number of rows that a fit to half of those shows, from 0.5 to 3. A sample
+    of at most ``FEW_ROWS[0]`` rows is timed whole.
     """
-    few, more = (min(n, len(sample.rows)) for n in FEW_ROWS)
-    timed(method, sample, problem, few)  # imports
+    rows = len(sample.rows)
+    more = min(rows, int(np.clip(rows // 2, *FEW_ROWS)))
+    warm_up(method, sample)
     most = timed(method, sample, problem, more)
-    if more == len(sample.rows):
+    if more == rows:
         return most
-    power = float(np.clip(np.log(most / timed(method, sample, problem, few)) / np.log(more / few), 1, 3))
-    return most * (len(sample.rows) / more) ** power
+    power = float(np.clip(np.log2(most / timed(method, sample, problem, more // 2)), 0.5, 3))
+    return most * (rows / more) ** power
 
 
-def timed(method: Pipeline, sample: Sample, problem: Problem, n: int = FEW_ROWS[1]) -> float:
+def timed(method: Pipeline, sample: Sample, problem: Problem, n: int = FEW_ROWS[0]) -> float:
     """Return the CPU seconds in which ``method`` is fitted to ``n`` rows of ``sample``, or all, and predicts."""
     chosen = np.random.default_rng(0).permutation(len(sample.rows))[:n]
     part = replace(sample, rows=sample.rows[chosen], bootstrap_pool=sample.rows[chosen])

@@ -55,6 +55,7 @@ def local_folder(uri: str) -> Iterator[Path]:
 
 
 def sums(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the tag with the checksums of a run's files by their paths."""
     return {SUMS: json.dumps({name: hashlib.sha256(content).hexdigest() for name, content in files.items()})}
 
 

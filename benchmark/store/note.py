@@ -75,6 +75,7 @@ def show(cell: Cell, erm: Cell | None) -> Shown:
 
 
 def noted(text: str) -> dict[str, str]:
+    """Return the tags of a note."""
     text = text[:LONGEST]
     return {NOTE: text, WRITTEN: digest(text)}
 

@@ -49,7 +49,8 @@ class LabelFloor:
         names, seeds = classifications(expand(self.dataset)), sorted(retrainings(self.seeds))
         refuse_lone_halves(seeds, "halves")
         families = {load_spec(name).family: name for name in reversed(names)}
-        for number, text in enumerate(tried := self.methods.split()):
+        tried = self.methods.split()
+        for number, text in enumerate(tried):
             method = make_method(text, "classification", sampling="halves")
             shown = title(method, "classification")
             gone, kept = [], []

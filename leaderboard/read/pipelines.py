@@ -6,6 +6,7 @@ from typing import NamedTuple
 from benchmark import registry
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Part, Remedy, called
+from benchmark.settings import features_of
 from benchmark.store.cell import Cell
 from benchmark.tuning import TITLES
 from benchmark.types import REFERENCE
@@ -31,9 +32,9 @@ def parts_of(cell: Cell) -> Parts:
         remedy, used = None, remedy
     trained = head if remedy is None else others[0] if key.learner and others else used.title if used else "–"
     learner, _, settings = trained.partition(", ")
-    read = [name.replace(".", ":") for name in key.features.split("+") if name]
+    read = features_of(key.features)
     if not read and used and issubclass(used, Learner):
-        read = [*used.features] or ["smiles"] * (used.reads == "smiles")
+        read = used.features or ("smiles",) * (used.reads == "smiles")
     return Parts(
         learner,
         called(read or cell.facts.dataset.features),
@@ -44,7 +45,7 @@ def parts_of(cell: Cell) -> Parts:
 
 def title_of(cell: Cell) -> str:
     """Return the title of a cell, with the short names of features that earlier results do not have."""
-    names = [name.replace(".", ":") for name in cell.key.features.split("+") if name]
+    names = features_of(cell.key.features)
     return cell.title.replace(" + ".join(names).replace(":", " "), called(names)) if names else cell.title
 
 

@@ -5,21 +5,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmark.data.checks.expected_churn import Properties, published
-from benchmark.data.spec import DatasetSpec, known_spec, load_spec
+from benchmark.data.spec import known_spec, load_spec
 from benchmark.errors import UserError
 from benchmark.files import named, program
+from benchmark.store.cell import Cell
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, papers_or_first
-
-
-def here(spec: DatasetSpec) -> bool:
-    """Return whether the raw file of a dataset is on this machine and unaltered; otherwise, it would be downloaded."""
-    from benchmark.data.downloads import locate, verified
-
-    try:
-        return (path := locate(spec)) is not None and bool(verified(path, spec))
-    except UserError:
-        return False
 
 
 def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
@@ -27,28 +18,31 @@ def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
 
     Nothing is downloaded. Published ones and local data count if their fingerprint is that of the results.
     """
+    from benchmark.data.downloads import intact  # pooch
+
     for dataset in datasets:
         known = published()[1].get(dataset.name)
-        if known and known.problem == _problem(dataset):
+        if known and known.problem == _cell(dataset).key.problem:
             dataset.computed.setdefault("properties", known)
     fresh = {d.name: d for d in datasets if "properties" not in d.computed}
-    specs = {name: spec for name in fresh if (spec := known_spec(name)) and not spec.source.startswith("hf:")}
-    for dataset in fresh.values():
+    jobs = {}
+    for name, dataset in fresh.items():
         dataset.computed["properties"] = None
-    fresh = {name: d for name, d in fresh.items() if name in specs and here(specs[name])}
-    given = {name: (name, papers_or_first(d.splits), _problem(d)) for name, d in fresh.items()}
-    jobs = {name: Job(_name(*of), _computed, of) for name, of in given.items()}
+        if (spec := known_spec(name)) and intact(spec):
+            key = _cell(dataset).key
+            jobs[name] = Job(_name(name, key.problem), _computed, (name, key.canonical_seed, key.problem))
     for name, content in zip(jobs, made(jobs.values()), strict=True):
         fields = json.loads(content)
         fresh[name].computed["properties"] = fields and Properties(**fields)
     return {dataset.name: dataset.computed.get("properties") for dataset in datasets}
 
 
-def _problem(dataset: Dataset) -> str:
-    return dataset.cell(papers_or_first(dataset.splits)).key.problem
+def _cell(dataset: Dataset) -> Cell:
+    """Return a cell of the split whose properties count."""
+    return dataset.cell(papers_or_first(dataset.splits))
 
 
-def _name(name: str, split: int, problem: str) -> str:
+def _name(name: str, problem: str) -> str:
     from rdkit import rdBase
 
     return named("properties", [program("benchmark", "leaderboard"), rdBase.rdkitVersion, name, problem], ".json")

@@ -8,7 +8,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import chain
@@ -29,6 +29,7 @@ LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested", "update")
 """Samplings in the order in which decisions go by them."""
 LONGEST = 150
 """Characters of a title in an address."""
+PAPER_SPLIT = 99
 T = TypeVar("T")
 AggregationUnit = Literal["family", "group"]
 """The unit that counts once in means and rank tests: a family of datasets, or, more strictly, a group of families."""
@@ -91,11 +92,7 @@ class Dataset:
     @property
     def facts(self) -> Facts:
         """The facts of one cell, for those that all cells share."""
-        return self._cell.facts
-
-    @cached_property
-    def _cell(self) -> Cell:
-        return next(iter(self.entries[0].cells.values()))
+        return self.cells[0].facts
 
     @property
     def title(self) -> str:
@@ -121,11 +118,11 @@ class Dataset:
 
     @property
     def sampling(self) -> Sampling:
-        return self._cell.key.sampling
+        return self.cells[0].key.sampling
 
     @property
     def task(self) -> Task:
-        return self._cell.predictions["id"].task
+        return self.cells[0].predictions["id"].task
 
     @property
     def headline(self) -> bool:
@@ -138,7 +135,7 @@ class Dataset:
 
     @property
     def evalsets(self) -> tuple[str, ...]:
-        return tuple(self._cell.predictions)
+        return tuple(self.cells[0].predictions)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -174,7 +171,7 @@ class Dataset:
 
 
 def once(compute: Callable[[Dataset], T]) -> Callable[[Dataset], T]:
-    """Return a function whose result is kept in ``Dataset.computed`` under its name, which no other one may have."""
+    """Return a function whose result is kept in ``Dataset.computed`` under its name: none may have that of another."""
 
     @wraps(compute)
     def kept(dataset: Dataset) -> T:
@@ -271,9 +268,9 @@ class Results:
         return tuple(d for d in self.of_task("classification") if d.headline)
 
 
-def papers_or_first(splits: Iterable[int]) -> int:
+def papers_or_first(splits: Collection[int]) -> int:
     """Return the paper's canonical split if it is one of ``splits``, else the first."""
-    return min(splits, key=lambda split: (split != 99, split))
+    return PAPER_SPLIT if PAPER_SPLIT in splits else min(splits)
 
 
 def units(datasets: Sequence[Dataset], unit: AggregationUnit = "family") -> list[str]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from benchmark.data.spec import DatasetSpec, known_spec, load_spec
 from benchmark.errors import UserError
-from leaderboard.read.properties import here
 from leaderboard.read.published import PUBLISHED
 from leaderboard.read.results import Dataset
 
@@ -83,10 +82,11 @@ def of_tests(dataset: Dataset) -> dict[str, str]:
 @lru_cache(maxsize=128)
 def local(spec: DatasetSpec) -> Molecules | None:
     """Return the molecules of a dataset whose raw file is on this machine and unaltered, otherwise None."""
+    from benchmark.data.downloads import intact  # pooch
     from benchmark.data.problem import labels  # RDKit
     from benchmark.data.rows import load_rows
 
-    if not spec.smiles or not here(spec):
+    if not spec.smiles or not intact(spec):
         return None
     try:
         used = load_rows(spec).used

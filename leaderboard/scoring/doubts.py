@@ -14,7 +14,7 @@ from leaderboard.scoring.runs import Runs
 
 
 def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None, options: Options) -> list[str]:
-    """Return a clause on each doubt of the ``result``; ``outside`` has the true values if the tables do not."""
+    """Return a clause on each doubt of the ``result``; ``outside``, the table of ``--truth``, has the true values."""
     first = result[0]
     probabilities = first.kind == "probabilities"
     numbers = first.kind == "values" or (probabilities and len(first.classes) == 2)
@@ -43,10 +43,10 @@ def _named(part: Part, runs: Runs) -> Sequence[str]:
 def _far(result: Sequence[Runs]) -> str:
     """Return what to say if a true value, or a prediction, is written as what is missing is, such as −999."""
     of_values = [runs for runs in result if runs.kind == "values"]
-    numbers = [("true value", runs.y) for runs in of_values if runs.y is not None]
-    numbers += [("prediction", runs.values) for runs in of_values]
+    numbers = [("", "true value", runs.y) for runs in of_values if runs.y is not None]
+    numbers += [(f"{runs.source}: ", "prediction", runs.values) for runs in of_values]
     hint = "if it means a missing value, leave such examples out of all tables"
-    return next((f"{one.said(what)}: {hint}" for what, values in numbers for one in far(values)), "")
+    return next((f"{source}{one.said(what)}: {hint}" for source, what, values in numbers for one in far(values)), "")
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:

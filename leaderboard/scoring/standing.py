@@ -73,7 +73,7 @@ def standing(score: Score, results: Results | None) -> Standing:
 
 
 def _churn(entry: Entry) -> float:
-    parts = [cell.predictions["id"] for cell in entry.cells.values()]
+    parts = entry.tests
     scales = [MAE.mean(p) if p.task == "regression" else 1.0 for p in parts]
     return float(np.mean([churn(p.task).mean(p) / scale for p, scale in zip(parts, scales, strict=True)]))
 
@@ -86,8 +86,7 @@ def captured(results: Results, share: float) -> dict[str, float]:
     """
     shares = {}
     for dataset in results.of_task("classification"):
-        cells = dataset.reference.cells.values() if dataset.reference else ()
-        parts = [cell.predictions["id"] for cell in cells if len(cell.key.seeds) >= 4]
+        parts = [p for p in (dataset.reference.tests if dataset.reference else ()) if len(p.seeds) >= 4]
         values = [out_of_sample(p, share) for p in parts]
         if values and np.isfinite(values).all():
             shares[dataset.title] = float(np.mean(values))

@@ -265,7 +265,7 @@ class Site:
 
         return {
             "dataset": dataset,
-            "n_id": len(next(iter(dataset.entries[0].cells.values())).predictions["id"].ids),
+            "n_id": len(dataset.cells[0].predictions["id"].ids),
             "quality": f"{show(erm, QUALITY[dataset.task].key)} {unit}".strip(),
             "churn": show(erm, ordered),
             "best": best,

@@ -14,8 +14,8 @@ LETTERS = re.compile(
     "LATIN (CAPITAL|SMALL) LETTER ([A-Z]|AE|SHARP S|ETH|THORN)( WITH .+)?|GREEK SMALL LETTER (?!.*OMICRON).+"
 )
 """Names of the letters that a method may be called with: few look like another of them."""
-TURNS = re.compile("[LR][LR][EIO]|FSI|PD[FI]")
-"""Classes of characters that turn the direction of text around."""
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of text around."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 
@@ -37,7 +37,7 @@ Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Text = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    AfterValidator(lambda text: "".join(c for c in text if not TURNS.fullmatch(unicodedata.bidirectional(c)))),
+    AfterValidator(lambda text: TURNS.sub("", text)),
 ]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
 Version = Annotated[str, StringConstraints(pattern=NAME)]

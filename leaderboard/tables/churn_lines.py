@@ -63,6 +63,7 @@ class Point:
 
     @property
     def papers(self) -> bool:
+        """Whether it is one of the paper's families."""
         return any(dataset.group not in ("wide", "extra") for dataset in self.datasets)
 
     def terms(self, predictor: Predictor) -> np.ndarray:

@@ -201,6 +201,7 @@ class Resolution:
 
     @property
     def differ(self) -> tuple[bool, ...]:
+        """Whether the methods of each of ``pairs`` differ."""
         return tuple(p < ALPHA for p in self.adjusted)
 
     def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -42,6 +42,7 @@ class Pairwise:
 
     @property
     def families(self) -> list[Estimate]:
+        """The difference in each family, the mean of its datasets."""
         names = [dataset.family for dataset in self.datasets]
         of_family = ([e for e, name in zip(self.each, names, strict=True) if name == f] for f in dict.fromkeys(names))
         return [weighted(same, np.full(len(same), 1 / len(same))) for same in of_family]
@@ -156,7 +157,10 @@ def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
 
 
 def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]:
-    """Return how many test examples, of all splits, flip in some pair of retrainings of only one of two methods."""
+    """Return how many test examples, of all splits, flip between retrainings of the first method alone, of the second.
+
+    An example flips if two of the method's retrainings differ on it.
+    """
     a, b = dataset.entry(first), dataset.entry(second)
     assert a is not None
     assert b is not None

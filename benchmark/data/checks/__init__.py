@@ -1,1 +1,1 @@
-"""Examination of datasets: faults, shared molecules, families, and neighbours of molecules."""
+"""Examination of datasets: faults, shared molecules, families, neighbours, and words for what is missing."""

@@ -88,7 +88,7 @@ def curves(dataset: Dataset) -> Curves | None:
     # A score takes some retrainings and counts flips among others, which a halving, with its two, does not have.
     if dataset.task != "classification" or dataset.reference is None or dataset.sampling == "halves":
         return None
-    tests = dataset.reference.tests
+    tests = erm_tests(dataset)
     fewest = min(len(p.seeds) for p in tests)
     if fewest < 2:
         return None

@@ -143,5 +143,5 @@ def _limit(dataset: Dataset, part: str) -> str:
     """Say what the tolerance of a regression is in target units."""
     if part != "values":
         return ""
-    tolerances = [tolerance_of(cell.predictions["id"]) for cell in dataset.entries[0].cells.values()]
+    tolerances = [tolerance_of(p) for p in dataset.entries[0].tests]
     return f" The tolerance is {np.mean(tolerances):.3g} {dataset.unit}".rstrip() + "."

@@ -396,7 +396,7 @@ NOTES = [
     ),
     (
         two(y_true=IC50, y_pred=np.where(FIRST, -999, VALUES[:2])),
-        "-999 stands in .* missing value, leave such examples",
+        "a.csv: -999 stands in .* missing value, leave such examples",
     ),
     (two(y_true=WORD[TRUE], y_pred=np.where(FIRST, "abstained", WORD[CALLS])), r"true value: 'abstained' \(6 times\)"),
     (two(y_true=IC50, rel=RELATIONS, y_pred=VALUES[:2]), "by 'rel', the true values in 15 rows of a.csv are bounds"),
