@@ -131,7 +131,7 @@ def test_an_unknown_source_is_answered_with_the_nearest_or_with_itself(source, a
 def refused(spec, path):
     """Return the error about ``path``, which must be unchanged."""
     content, before = path.read_bytes(), path.stat()
-    with pytest.raises(UserError, match=rf"^{spec.name}: {re.escape(str(path))}|^{spec.name}: cannot read") as caught:
+    with pytest.raises(UserError, match=rf"^{spec.name}: (cannot read )?{re.escape(str(path))}") as caught:
         obtain(spec)
     assert path.read_bytes() == content
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)

@@ -110,8 +110,8 @@ def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
     assert featurise([], table, of_columns(ignore=("colour",)))[0].shape == (4, 1)
 
 
-COUNTS = ": expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"
-PAIRS = ": expected atom_pairs:BITS, as in atom_pairs:2048"
+COUNTS = ": expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2$"
+PAIRS = ": expected atom_pairs:BITS, as in atom_pairs:2048$"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ PAIRS = ": expected atom_pairs:BITS, as in atom_pairs:2048"
     [
         *(([name], COUNTS) for name in ("morgan_counts:2048", "morgan_counts:2048:-1")),
         *(([name], PAIRS) for name in ("atom_pairs:x", "atom_pairs:0", "atom_pairs")),
-        (["rdkit_descriptors:7"], ": expected rdkit_descriptors, without a number"),
+        (["rdkit_descriptors:7"], ": expected rdkit_descriptors, without a number$"),
         (["pixels:8"], " need images"),
         (["morgan:64:2"] * 2, " are named twice"),
         *(

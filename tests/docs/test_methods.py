@@ -55,7 +55,7 @@ SETTINGS = ("Bagging K=2", "Perceptron, epochs=5")
 """Rows of the board that are not a method with its defaults."""
 
 
-def test_the_passes_of_a_method_are_counted_with_networks_that_are_not_trained():
+def test_passes_are_counted_of_a_method_that_takes_the_usual_steps_and_deploys_the_networks_it_trains():
     counts = {name: BUILD["footprint"](PARTS[name]) for name in ("bagging", "twin", "gin", "mc_dropout")}
     assert counts == {"bagging": (5, 5, 5, 5), "twin": (4, 1, 2, 2), "gin": (1, 1, 1, 1), "mc_dropout": (1, 1, 1, 20)}
     for name in ("svm", "sharpness_aware", "distilled_svm", "swa_gaussian"):

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with two methods recorded on a classification in words, and a forest on numbers."""
+    """A home with two methods recorded on a classification in words, and a linear model on numbers."""
     home = tmp_path_factory.mktemp("home")
     pool = load_problem("b3db_measured").train
     table = pd.DataFrame({"SMILES": pool.smiles, "brain": pool.y}).sample(260, random_state=0)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.measure.basics import entropy
 from benchmark.measure.catalogue import example_flips
-from benchmark.measure.triage import DECILE, SUBSETS, by_churn, by_entropy, by_mean_entropy, gain, mean_recall
+from benchmark.measure.triage import DECILE, SUBSETS, by_churn, by_entropy, by_mean_entropy, gain, mean_recall, measured
 
 
 def test_the_curve_counts_flips_in_the_order_of_the_score():
@@ -60,6 +60,14 @@ def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predicti
     np.testing.assert_allclose([curve.captured for curve in by_entropy(p)], expected)
     (mean,) = by_mean_entropy(p)
     assert mean.captured == pytest.approx(gain(entropy(p).mean(axis=0), example_flips(p)).captured)
+
+
+def test_churn_and_entropy_are_compared_where_other_runs_judge_both(predictions):
+    p = predictions(6)
+    churn, entropy = by_churn(p, 2), by_entropy(p)
+    assert measured(p)["recall, difference"] == pytest.approx(mean_recall(churn, DECILE) - mean_recall(entropy, DECILE))
+    areas = [np.mean([curve.area for curve in curves]) for curves in (churn, entropy)]
+    assert measured(p)["area, difference"] == pytest.approx(areas[0] - areas[1])
 
 
 def test_sets_of_many_runs_are_sampled_reproducibly(predictions):

@@ -8,9 +8,11 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity
 
+from benchmark.data import features, rows
 from benchmark.data.checks import health
 from benchmark.data.checks.health import Left, Part, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
+from benchmark.data.checks.molecules import molecules
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
@@ -70,9 +72,15 @@ def test_bbb_martins_has_nine_exact_repetitions():
 
 
 @pytest.mark.usefixtures("staged_data")
-def test_other_datasets_with_the_molecules_are_found_with_the_agreement_of_their_labels(monkeypatch):
+def test_other_datasets_with_the_molecules_are_found_with_the_agreement_of_their_labels(tmp_path, monkeypatch):
     names = ["bbb_martins", "bbbp", "bace", "cyp2c9_substrate", "cyp2d6_substrate", "cyp3a4_substrate"]
     monkeypatch.setattr(health, "dataset_names", lambda: names)
+    for name in ("bbbp", "cyp2c9_substrate"):
+        examine(load_spec(name), 99)
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    molecules.cache_clear()
+    monkeypatch.setattr(rows, "MurckoScaffoldSmiles", None)  # datasets are compared without their scaffolds,
+    monkeypatch.setitem(features.FEATURES, "morgan", None)  # and without their fingerprints
     martins, *_ = examine(load_spec("bbbp"), 99, overlaps=True).overlaps
     assert (martins.dataset, martins.agreement, martins.one) == ("bbb_martins", 1.0, "family")
     assert martins.shared == martins.of == martins.of_other

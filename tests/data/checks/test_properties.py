@@ -29,7 +29,7 @@ def test_a_k_nn_flips_as_often_as_the_trained_one_between_the_same_halves(name):
     trained = cells[name, 99, "knn", "[('k', 5)]", "halves"].predictions["id"]
     assert len(trained.seeds) == 2 * HALVINGS
     known = examine(load_spec(name), 99, expectation=True).properties
-    # stored predictions have twelve binary digits
+    # stored predictions have six binary digits
     assert known.knn_churn * (known.sd or 1.0) == pytest.approx(churn(trained.task).mean(trained), rel=1e-3)
 
 

@@ -309,7 +309,7 @@ def test_the_tables_that_come_with_the_suite_are_those_of_its_predictions(tmp_pa
 
 
 @pytest.mark.slow
-def test_published_results_are_written_again_byte_for_byte(tmp_path: Path) -> None:
+def test_published_predictions_of_two_datasets_are_written_again_byte_for_byte(tmp_path: Path) -> None:
     cells = published.read(published.PUBLISHED, datasets=("bace", "esol"))
     some = [cell for cell in cells if cell.key.canonical_seed == 99]
     write_published(collect(some), tmp_path / "again", tables=False)

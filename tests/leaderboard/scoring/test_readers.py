@@ -419,7 +419,7 @@ NOTES = [
 
 
 @pytest.mark.parametrize(("frames", "expected"), NOTES, ids=map(str, range(len(NOTES))))
-def test_what_may_not_mean_what_it_seems_to_is_pointed_at_and_nothing_else(frames, expected, tmp_path):
+def test_what_may_not_mean_what_it_seems_to_is_pointed_at_and_what_is_plain_is_not(frames, expected, tmp_path):
     columns = re.sub(r"/\S*/", "", found(frames, tmp_path)[0].columns)  # files without their folder
     assert re.search(expected, columns), columns
 
@@ -603,9 +603,11 @@ def test_a_table_without_names_of_columns_does_not_lose_its_first_row(ids, value
         files.read(tmp_path / "a.csv")
 
 
-def test_a_number_names_a_column_of_parquet_though_it_would_be_a_first_row_of_csv(tmp_path: Path) -> None:
-    long(p1=P1.ravel(), **{"2024": 1}).to_parquet(tmp_path / "p.PARQUET")
-    np.testing.assert_allclose(read(tmp_path / "p.PARQUET").values[:, :, 1], P1, atol=1e-6)
+@pytest.mark.parametrize(("form", "written"), [("parquet", {}), ("json", {"orient": "split", "index": False})])
+def test_a_number_names_a_column_of_parquet_or_json_though_it_would_be_a_first_row_of_csv(form, written, tmp_path):
+    path = tmp_path / f"p.{form.upper()}"
+    getattr(long(p1=P1.ravel(), **{"2024": 1}), f"to_{form}")(path, **written)
+    np.testing.assert_allclose(read(path).values[:, :, 1], P1, atol=1e-6)
 
 
 def test_ids_stay_text(tmp_path: Path) -> None:

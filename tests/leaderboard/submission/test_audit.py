@@ -284,7 +284,7 @@ AVERAGES = ("blend", "knn_averaging")
 @pytest.mark.parametrize("dataset", ["skin_reaction", DATASET])
 def test_of_the_published_methods_only_averages_of_others_would_be_marked_as_mixtures(dataset):
     for cell in on(dataset):
-        few = cell.only(range(1, 7))  # of the median over all retrainings
+        few = cell.only(range(1, 7))  # the number is a median over retrainings, and six show it
         number = audit.evidence(few, rivals_of(cell), "id", ["mixture"])["mixture"]
         if cell.key.method in AVERAGES:
             assert number < audit.LIMITS["mixture"] / 2, cell.title
