@@ -16,7 +16,7 @@ from leaderboard.write import cited
 from .places import FROZEN, cells, places, prose, text, told
 from .test_figures import intervals, turned
 
-# The README and the home page
+# The README
 
 
 def test_the_finding_has_the_figures_of_the_results() -> None:
@@ -31,14 +31,15 @@ def test_the_finding_has_the_figures_of_the_results() -> None:
     assert f"Of {len(table)} pipelines, {learner.lower()} on {', '.join(others)} and {last} " in section
 
 
-def test_the_range_of_churn_is_that_of_the_papers_datasets() -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_range_of_churn_is_that_of_the_papers_datasets(page: str) -> None:
     ranges = [
         f"{churn.min():.0f} to {churn.max():.0f} %"
         for folder in (FROZEN, FROZEN / "halves")
         for churn in [pd.read_csv(folder / "magnitudes.csv")["Each prediction: Churn (%)"]]
     ]
     said = f"on {ranges[0]} if the samples are bootstraps of one training set, and on {ranges[1]} if they"
-    assert said in prose("docs/index.md")
+    assert said in prose(page)
 
 
 # The glossary
