@@ -735,6 +735,8 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("p1", 9, 7), r"row 10, columns p0, p1: expected probabilities that sum to 1, found .*7"),
         (changed("train_seed", slice(14, 20), "mean"), r"column 'train_seed': 'mean' is by its name no run"),
         (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice; write other models"),
+        (changed("example_id", [6, 13, 20], "Grand Total"), r"'example_id': 'Grand Total' is by its name no example"),
+        (changed("example_id", [6, 13, 20], "Mean:"), r"'example_id': 'Mean:' is by its name no example"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
