@@ -144,6 +144,16 @@ def published_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def quick_fonts() -> Iterator[None]:
+    """PDFs have fonts of type 3: those of type 42 take longer to embed than a figure to draw."""
+    from leaderboard.figures import style
+
+    with pytest.MonkeyPatch.context() as session:
+        session.setitem(style.RC, "pdf.fonttype", 3)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def leaderboard_here() -> Iterator[None]:
     """A run asks the leaderboard in this process, where its own would import everything anew."""
     from benchmark.commands import train

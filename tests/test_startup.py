@@ -14,6 +14,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from benchmark.files import CHECKOUT
+from leaderboard.read.results import collect
+from leaderboard.write.published import write as write_published
+from tests.leaderboard.conftest import cell
 
 LIGHT = {
     *("cloudpickle", "filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl"),
@@ -34,7 +37,7 @@ FIRST: dict[str, set[str]] = {
     "leaderboard --help": set(),
     "leaderboard score runs.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
-    "leaderboard power": set(),
+    "leaderboard power --store kept": set(),
     "leaderboard verify mine": set(),
 }
 """What else a command may have imported by its first output."""
@@ -42,7 +45,7 @@ WHOLE: dict[str, set[str]] = {
     "benchmark list": TORCH | {"rdkit", "scipy"},
     "leaderboard score runs.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
-    "leaderboard power": SCORES | {"scipy.optimize"},
+    "leaderboard power --store kept": SCORES | {"scipy.optimize"},
 }
 """What else a command may have imported by its end, where there is no tracking store."""
 
@@ -83,7 +86,7 @@ def dependencies() -> set[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a dataset of 40 molecules, and with predictions of three runs for 50 examples."""
+    """A folder with a dataset of 40 molecules, predictions of four runs for 50 examples, and results of two methods."""
     folder = tmp_path_factory.mktemp("startup")
     rows = [f"{'C' * (n + 1)}O,{n % 2}" for n in range(40)]
     (folder / "mine.csv").write_text("\n".join(["SMILES,potency", *rows]) + "\n")
@@ -91,12 +94,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fields |= {"smiles": "SMILES", "target": "potency", "split": "random:0.8"}
     toml = "\n".join(f'{name} = "{value}"' for name, value in fields.items())
     (folder / "mine.toml").write_text(f'{toml}\nfeatures = ["morgan:2048:2"]\n')
-    p = np.random.default_rng(0).random((3, 50))
+    p = np.random.default_rng(0).random((4, 50))
     ids = [f"m{t}" for t in range(50)]
     runs = [pd.DataFrame({"example_id": ids, "p0": 1 - of, "p1": of, "y_true": (p[0] > 0.4).astype(int)}) for of in p]
     pd.concat([table.assign(run=r) for r, table in enumerate(runs)]).to_csv(folder / "runs.csv", index=False)
     for name, table in zip(("first", "second"), runs, strict=False):
         table.to_csv(folder / f"{name}.csv", index=False)
+    of_two = [cell(method, np.stack([1 - p, p], axis=2), y=(p[0] > 0.4).astype(int)) for method in ("erm", "twin")]
+    write_published(collect(of_two), folder / "kept", tables=False)
     return folder
 
 

@@ -81,6 +81,7 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(capsys, mon
 @pytest.mark.slow
 def test_a_dead_tracking_store_fails_with_a_remedy(capsys, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", "0")
     assert call("doctor") == 1
     output = capsys.readouterr().out
     assert "bad   the tracking store http://127.0.0.1:9 cannot be used: " in output

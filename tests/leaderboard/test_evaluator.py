@@ -61,19 +61,19 @@ class Registry:
         test = x.sample(150, random_state=0).index
         self.x, self.y = x.loc[test].reset_index(drop=True), y.loc[test].to_numpy()
         self.predicted: dict[str, list[np.ndarray]] = {}
+        self.models: list[Any] = []
         for seed in (1, 2):
             rows = x.drop(index=test).sample(100, replace=True, random_state=seed).index
             for name, target in (("numbers", y), ("words", pd.Series(WORDS[y], index=y.index))):
                 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x.loc[rows], target[rows])
                 self.add(name, model, "predict", model.predict(self.x))
-            self.add("chances", model, "predict_proba", model.predict_proba(self.x))
+            self.models.append(model)
         sugar = load_diabetes(as_frame=True).frame
         self.sugar = sugar.sample(100, random_state=0).reset_index(drop=True)
         for seed in (1, 2):
             rows = sugar.sample(80, replace=True, random_state=seed)
             model = Ridge().fit(rows.drop(columns="target"), rows["target"])
             self.add("values", model, "predict", model.predict(self.sugar.drop(columns="target")), sugar)
-        client.set_registered_model_alias("chances", "champion", "2")
         mlflow.pyfunc.log_model(
             name="m", python_model=broken(), registered_model_name="broken", pip_requirements=["mlflow"]
         )
@@ -123,6 +123,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 @pytest.mark.long
 def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file(registry: Registry) -> None:
+    for model in registry.models:
+        registry.add("chances", model, "predict_proba", model.predict_proba(registry.x))
+    MlflowClient().set_registered_model_alias("chances", "champion", "2")
     p = registry.predicted["chances"][0]
     old = pd.DataFrame({"example_id": registry.table["example_id"], "p0": p[:, 0], "p1": p[:, 1], "y_true": registry.y})
     old.to_csv(registry.folder / "old.csv", index=False)

@@ -53,7 +53,13 @@ def log(*cells, force=False, register=""):
     return failed, said
 
 
-def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_is_found_again():
+@pytest.fixture
+def requirements(monkeypatch):
+    """What a model requires is given here, where else a process loads the model to find it."""
+    monkeypatch.setattr(deploy, "_requirements", lambda model, row: ["mlflow"])
+
+
+def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_is_found_again(request):
     cell = planned("erm", seeds=(4, 5, 9))
     (record,) = recorded(cell)
     name = "b3db_measured-epochs-2-train-200-erm"
@@ -86,6 +92,7 @@ def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_
     logged = MlflowClient().get_logged_model(model.metadata.model_id)
     assert logged.params["recipe.epochs"] == "2"
     assert {m.key: m.value for m in logged.metrics} == MlflowClient().get_run(record.run_id).data.metrics
+    request.getfixturevalue("requirements")
     assert "logged the model" in log(cell, force=True)[1][-1]
 
 
@@ -108,7 +115,7 @@ def test_every_kind_of_method_predicts_the_same_after_it_was_saved(method, sampl
 
 
 @pytest.mark.slow
-def test_a_model_of_a_method_with_features_of_its_own_computes_them(small_table):
+def test_a_model_of_a_method_with_features_of_its_own_computes_them(small_table, requirements):
     cell = planned("multi_kernel", small_table, (1, 2), "halves")
     recorded(cell)
     failed, said = log(cell)
@@ -116,7 +123,7 @@ def test_a_model_of_a_method_with_features_of_its_own_computes_them(small_table)
     assert "its predictions equal the recorded ones" in said[-1]
 
 
-def test_a_regression_answers_with_its_target_and_the_spread(staged_data):
+def test_a_regression_answers_with_its_target_and_the_spread(staged_data, requirements):
     cell = planned("linear", "freesolv")
     (record,) = recorded(cell)
     assert log(cell)[0] == 0
@@ -212,7 +219,7 @@ def test_a_predictor_that_cannot_be_saved_is_named():
         deploy._retrained(planned("erm").problem, named(lambda sample: Locked(threading.Lock())), "paper", 1)
 
 
-def test_a_table_of_numbers_is_read_by_its_columns(tmp_path, staged_data):
+def test_a_table_of_numbers_is_read_by_its_columns(staged_data, requirements):
     cell = planned("knn", "mof_thermal", (1, 2))
     (record,) = recorded(cell)
     assert log(cell)[0] == 0

@@ -76,7 +76,7 @@ def test_the_check_is_of_the_tasks_that_count(write):
     write("assert sample.task == 'classification', 'learns no numbers'")
     with isolated("mine") as code:
         checked = code.check(["classification"])
-        (failure,) = code.check().failures
+        (failure,) = code.check(["regression"]).failures
     assert (checked.name, checked.tasks, checked.failures) == ("mine", ("classification",), ())
     assert failure.startswith("regression: AssertionError: learns no numbers (")
 

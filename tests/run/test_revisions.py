@@ -1,19 +1,14 @@
 """What a cell is kept under, beside the data: the parts behind its predictions."""
 
-import hashlib
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.pipeline import Pipeline
 from benchmark.registry import discover, load_file, make_method
-from benchmark.run import runner
-from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
-from benchmark.store.cell import Cell
 from tests.test_registry import own
 
 
@@ -66,22 +61,3 @@ def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp
         (tmp_path / "unused.py").write_text(f"K = {len(found)}\n", encoding="utf-8")
         found.append(code_of(method_in(file)))
     assert found[0] == found[2] != found[1]
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_file_that_a_method_reads_undeclared_stops_the_run_by_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
-    problem, data, file = synthetic("classification"), tmp_path / "prior.npy", tmp_path / "mine.py"
-    np.save(data, 0.25)
-    digest = hashlib.sha256(data.read_bytes()).hexdigest()
-    results = []
-    for fields in ("", f"files = {{'prior.npy': {digest!r}}}"):
-        code = own("np.load(Path(__file__).parent / 'prior.npy')", "from pathlib import Path", fields)
-        file.write_text(code, encoding="utf-8")
-        planned = runner.plan(problem, method_in(file), [1, 2])
-        *_, (_, result) = runner.run([planned], jobs=2)  # workers have copies of the class
-        results.append(result)
-    stopped, trained = results
-    assert isinstance(stopped, runner.Failed)
-    assert f"mine reads {data} without declaring it" in stopped.reason
-    assert isinstance(trained, Cell)

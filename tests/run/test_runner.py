@@ -20,6 +20,8 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
+from benchmark.studies.bayes_lambda import search
+from benchmark.study.training import LocalTrainer
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import Inputs, Model, Predictions, Problem, Sample
 from tests.test_registry import own
@@ -44,6 +46,40 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
         assert np.array_equal(values[[1, 2]], fewer.predictions[evalset].values)
+
+
+@pytest.mark.slow
+def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two() -> None:
+    pool = synthetic("classification").without_tests()
+    twin = make_method("twin", pool.task)
+    one, two = (
+        LocalTrainer("", jobs).map(search, [(twin, pool, seed, 6, 2, f"journal {seed} {jobs}") for seed in (1, 3)])
+        for jobs in (1, 2)
+    )
+    assert one == two
+
+
+@pytest.mark.slow
+def test_methods_of_the_users_are_trained_on_workers_as_in_this_process_and_read_no_undeclared_file(write_files):
+    digest = hashlib.sha256(b"0.25").hexdigest()
+    imports, fields = "from benchmark.registry import path_of", f"files = {{'share.txt': {digest!r}}}"
+    undeclared = own("float(Path(__file__).with_name('share.txt').read_text())", "from pathlib import Path")
+    folder = write_files(
+        {
+            "mine.py": own("float(path_of(self, 'share.txt').read_text())", imports, fields),
+            "silent.py": undeclared.replace('"mine"', '"silent"'),
+            "share.txt": "0.25",
+            "packed/__init__.py": "from packed.method import Mine  # a remedy of benchmark.pipeline",
+            "packed/nets.py": "SHARE = 0.125\n",
+            "packed/method.py": own("nets.SHARE", "from packed import nets").replace('"mine"', '"packed"'),
+        }
+    )
+    problem = synthetic("classification")
+    plans = [runner.plan(problem, make_method(name, problem.task), [1, 2]) for name in ("mine", "silent", "packed")]
+    ended = {p.key.method: result for p, result in runner.run(plans, 2, fresh=True) if not isinstance(result, int)}
+    assert f"silent reads {folder / 'share.txt'} without declaring it" in ended.pop("silent").reason
+    said = {name: {*cell.predictions["id"].values[..., 1].ravel().tolist()} for name, cell in ended.items()}
+    assert said == {"mine": {0.25}, "packed": {0.125}}
 
 
 def test_no_fit_is_charged_for_imports_and_compilation() -> None:
@@ -200,22 +236,3 @@ def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows
     silent = runner.plan(synthetic("classification"), with_the_forest(Broken("fine")), [1, 2])
     (cell,) = trained([silent], fresh=True)
     assert cell.facts.rows_seen is None
-
-
-@pytest.mark.slow
-def test_methods_of_the_users_in_a_file_or_a_package_are_trained_on_workers_as_in_this_process(write_files):
-    digest = hashlib.sha256(b"0.25").hexdigest()
-    imports, fields = "from benchmark.registry import path_of", f"files = {{'share.txt': {digest!r}}}"
-    write_files(
-        {
-            "mine.py": own("float(path_of(self, 'share.txt').read_text())", imports, fields),
-            "share.txt": "0.25",
-            "packed/__init__.py": "from packed.method import Mine  # a remedy of benchmark.pipeline",
-            "packed/nets.py": "SHARE = 0.125\n",
-            "packed/method.py": own("nets.SHARE", "from packed import nets").replace('"mine"', '"packed"'),
-        }
-    )
-    problem = synthetic("classification")
-    plans = [runner.plan(problem, make_method(name, problem.task), [1, 2]) for name in ("mine", "packed")]
-    said = {cell.key.method: cell.predictions["id"].values[..., 1] for cell in trained(plans, jobs=2, fresh=True)}
-    assert {name: {*values.ravel().tolist()} for name, values in said.items()} == {"mine": {0.25}, "packed": {0.125}}

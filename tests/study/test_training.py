@@ -17,7 +17,6 @@ import pytest
 
 from benchmark.__main__ import app as benchmark_app
 from benchmark.commands import train as commands
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.learners.knn import KNN
@@ -28,14 +27,12 @@ from benchmark.run.runner import retrain
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
-from benchmark.studies.bayes_lambda import search
 from benchmark.study import selection
 from benchmark.study.context import REPORT
 from benchmark.study.training import LocalTrainer, TrainingContext
 from benchmark.train.device import CPU
 from benchmark.types import Model, Sample
 from leaderboard.__main__ import app as leaderboard_app
-from leaderboard.figures import style
 from leaderboard.read import published
 from leaderboard.read.results import Results
 from leaderboard.read.stored import read
@@ -63,7 +60,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "frontier": FAMILIES,
     "knobs": {"dataset": TINY, "seeds": "4"},
     "label-floor": {"dataset": TINY, "seeds": "4"},
-    "updates": {"dataset": SMALL, "seeds": "4", "cuts": "2", "methods": "average_incumbent knn"},
+    "updates": {"dataset": SMALL, "seeds": "4", "cuts": "1", "methods": "average_incumbent knn"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
     "overlap": {**USUAL, "knob": TINY},
@@ -123,7 +120,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setenv("COLUMNS", "200")
         patch.chdir(folder)  # artifacts go to ./mlruns
         patch.setattr(commands, "subprocess", SimpleNamespace(run=later))
-        patch.setitem(style.RC, "pdf.fonttype", 3)  # fonts of type 42 take as long to embed as all else of the site
         patch.setattr(KNN, "grid", KNN.grid[4:8])
         patch.setattr(knobs, "KNOBS", (("knn", "k", (1, 5)),))
         patch.setattr(knobs, "LAMBDAS", {"classification": (3, 300)})
@@ -291,7 +287,7 @@ def record_file(ran: Ran, key: str) -> Path:
         return folder / "record.json"
 
 
-@pytest.mark.parametrize("harm", ["cut", "gone", "rubbish"])
+@pytest.mark.parametrize("harm", ["cut", "gone"])
 def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_shown(ran: Ran, harm: str) -> None:
     file = record_file(ran, f"{TINY}, split 99")
     whole = file.read_bytes()
@@ -299,7 +295,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         if harm == "gone":
             file.unlink()
         else:
-            file.write_bytes(whole[: len(whole) // 2] if harm == "cut" else b"\xff\x00[")
+            file.write_bytes(whole[: len(whole) // 2])
         found, _ = read()
         assert any("similarity" in line and "cannot be read" in line for line in found.unreadable)
         shown, troubles = studies.rendered(found)
@@ -334,8 +330,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         (["triage", "--seeds", "1"], "seeds=1: churn needs at least two retrainings"),
     ],
 )
-def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(ran, words, said):
-    before = tracking.Store().statuses()
+def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(own_store, words, said):
     if "esol" in words and "CHURN_DATA_DIR" not in os.environ:
         pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this test")
     code, printed = run("study", *words, "--jobs", "1")
@@ -343,7 +338,7 @@ def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(ran, 
     assert "error: " in printed
     assert said in printed
     assert "Traceback" not in printed
-    assert tracking.Store().statuses() == before
+    assert not tracking.Store().statuses()
 
 
 def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_not_exist(tmp_path: Path) -> None:
@@ -402,16 +397,3 @@ def mapped(trainer: LocalTrainer, text: str) -> list[float]:
 
 def fitted(text: str) -> float:
     raise ValueError(f"no fit to {text}")
-
-
-# Workers
-
-
-def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) -> None:
-    (kept,) = [
-        record.content for record in ran.results.records if record.study == "bayes-lambda" and record.key != REPORT
-    ]
-    pool = load_problem(TINY, 99).without_tests()
-    items = [(make_method("twin", pool.task), pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
-    again = LocalTrainer("", 2).map(search, items)
-    assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]

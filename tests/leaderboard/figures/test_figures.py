@@ -36,6 +36,7 @@ from leaderboard.figures.style import (
     LEARNERS,
     MUTED,
     PAGE,
+    RC,
     Style,
     axes,
     hue_of,
@@ -103,7 +104,9 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def figures(results: Results) -> list[Figure]:
-    return build(results, lambda: {"one": {f"m{i:04}": SMILES for i in range(60)}})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(RC, "pdf.fonttype", 42)
+        return build(results, lambda: {"one": {f"m{i:04}": SMILES for i in range(60)}})
 
 
 def test_every_figure_is_made_where_the_results_support_it(figures):

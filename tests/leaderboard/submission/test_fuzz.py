@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from benchmark.data import parquet
 from benchmark.errors import UserError
 from leaderboard.submission.check import validate
 
@@ -100,7 +99,6 @@ SPOILERS = (spoil_bytes, spoil_bytes, spoil_description, spoil_description, spoi
 
 
 @pytest.mark.slow
-@parquet.one_process()  # whose start takes most of the time
 def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path):
     refused, crashed = 0, []
     for seed in range(ROUNDS):
