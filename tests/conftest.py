@@ -46,6 +46,7 @@ os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # pytest-xdist has a process for each co
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
+gc.set_threshold(10_000, 10, 100)  # full collections visit all that MLflow and PyTorch keep: a tenth of the time
 
 
 FLAGS = (
