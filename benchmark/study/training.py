@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -59,13 +60,13 @@ class TrainingContext(Context):
                 f"{number_of(len(outcome.failed), 'cell')} of the study failed; the first was {first.planned.title} on "
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
-        return self.store.cells({cell.key.digest for cell in planned})
+        return self.store.cells({cell.key.digest for cell in planned}, {cell.key.dataset for cell in planned})
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)
         methods = [code_of(value) for value in given if isinstance(value, Pipeline)]
         code = self._code(*methods, problem.fingerprint)
-        for record in self.store.records():
+        for record in self._records:
             if (record.study, record.key, record.code) == (self.study.name, key, code):
                 return record.content
         self.note(f"computing {key}")
@@ -73,8 +74,14 @@ class TrainingContext(Context):
             content = make(LocalTrainer(code, self.jobs), *given)
         except RuntimeError as error:  # of ``retrain``, which holds the traceback, or ``map``
             raise UserError(f"{key}: training failed: {str(error).strip().splitlines()[-1]}") from error
-        self.store.log_record(Record(self.study.name, key, code, content))
+        self._records.append(Record(self.study.name, key, code, content))
+        self.store.log_record(self._records[-1])
         return content
+
+    @cached_property
+    def _records(self) -> list[Record]:
+        """The records of the store, which takes a file for each to read, and those that were added since."""
+        return self.store.records()
 
     def _code(self, *parts: str) -> str:
         """Return 16 hex digits of the revision of the study and of what else a record depends on."""
@@ -85,5 +92,5 @@ class TrainingContext(Context):
         """Record that the study is finished, so that the leaderboard shows it."""
         settings = asdict(self.study)  # type: ignore[call-overload]
         record = Record(self.study.name, REPORT, self._code(), {"settings": settings})
-        if record not in self.store.records():
+        if record not in self._records:
             self.store.log_record(record, "\n\n".join(report.answer))

@@ -14,7 +14,7 @@ LETTERS = re.compile(
     "LATIN (CAPITAL|SMALL) LETTER ([A-Z]|AE|SHARP S|ETH|THORN)( WITH .+)?|GREEK SMALL LETTER (?!.*OMICRON).+"
 )
 """Names of the letters that a method may be called with: few look like another of them."""
-TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+TURNS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Characters that turn the direction of text around."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
