@@ -286,6 +286,7 @@ def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file
 @pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["verify", "forest"]])
 def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, write, words, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
     write("open('/etc/hostname')")
     places = {"FOLDER": str(good), "SITE": str(tmp_path / "site")}
     words = [*(places.get(word, word) for word in words), "--submissions", str(good.parents[1])]
