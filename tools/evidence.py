@@ -2,7 +2,7 @@
 
     python tools/evidence.py
 
-trains ERM on two halvings of each dataset, which takes about ten minutes, and needs the extra ``materials``.
+trains ERM on two halvings of each dataset, which takes three to five minutes, and needs the extra ``materials``.
 """
 
 import numpy as np

@@ -458,7 +458,7 @@ def _show_costs(cells: Sequence[Planned], workers: int) -> None:
 
     errors = Console(stderr=True)
     splits = len({(cell.key.dataset, cell.key.canonical_seed) for cell in cells})
-    say(f"timing fits to up to half the rows of {number_of(splits, 'dataset')}")
+    say(f"timing fits to rows of {number_of(splits, 'dataset')}")
     shown = track(costs(cells), "timing fits", splits, console=errors, transient=True, disable=not errors.is_terminal)
     rows = [*shown]
     table = _table("dataset", "split", *COSTS)

@@ -36,7 +36,7 @@ class Cost:
 
 
 def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None = None) -> Iterator[Cost]:
-    """Yield the cost of each dataset and split of a grid, timing fits to up to half the rows.
+    """Yield the cost of each dataset and split of a grid, timing fits to some of the rows.
 
     Networks whose settings are chosen in each sample are
     timed with and without that on the first dataset, and without it on the others: choosing takes about as many epochs
