@@ -257,8 +257,10 @@ def _prepare(
             )
         if table["not_selected"].any():
             raise UserError(f"{spec.name}: no row is left by 'where' and 'limits': correct them, or leave them out")
-        what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
-        raise UserError(f"{spec.name}: no row has {what}")
+        what = f"both a SMILES that RDKit can parse in {spec.smiles!r} and a target" if spec.smiles else "a target"
+        wrong = table[table["unparsable"]].head(1)
+        such = "".join(f"; line {row.line} has {row.smiles!r}" for row in wrong.itertuples())
+        raise UserError(f"{spec.name}: no row has {what} in {spec.target!r}{such}")
     table["id"] = ""
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:

@@ -452,7 +452,8 @@ class Reading:
         sets = sets or [list(pair) for pair in combinations(pool[:64], 2) if self._whole(pair)]
         distinct = list({frozenset(names): names for names in sets}.values())
         if len(distinct) > 1:
-            raise self.ask([n for names in distinct for n in names], "several sets of probabilities", "--probabilities")
+            option = "--probabilities, or if they are several runs, one class of each with --runs"
+            raise self.ask([n for names in distinct for n in names], "several sets of probabilities", option)
         if not distinct:
             percent = self._pool("probability")
             for names in [percent, *numbered(percent).values()]:

@@ -80,6 +80,7 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
         ('where = [["CIDs", "none"]]', "unknown column of mine's file: 'CIDs': did you mean 'CID'"),
         ('where = [["CID", "none"]]', "no row is left by 'where' and 'limits'"),
         ("limits = [5, 9]", "no row is left by 'where' and 'limits'"),
+        ('smiles = "CID"', "a SMILES that RDKit can parse in 'CID' and a target in 'Class'; line 2 has 'BACE_1'"),
         ('positive = "1"\nnegative = "1.0"', "two of the classes 1.0, 1 mean the same"),
         ('classes = ["0", "1", "01"]', "two of the classes 0, 1, 01 mean the same"),
         ('source = "file:a\\u0000b"', "field 'source'"),

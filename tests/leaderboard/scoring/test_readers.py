@@ -214,6 +214,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "missing rows, said": (MISSING, {"flips": (CLASS[0] != CLASS[1])[5:].mean()}, {"common": True}),
     "opposite columns": (two(y_true=TRUE, seed0=PAIR, seed1=(0.9 - 0.8 * PAIR)), "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - PAIR), "--probabilities"),
+    "probabilities of runs side by side": (
+        two(y_true=TRUE, a_p0=1 - PAIR, a_p1=PAIR, b_p0=1 - PAIR[::-1], b_p1=PAIR[::-1]),
+        "several sets of probabilities; .* one class of each with --runs",
+    ),
     "probabilities of two decimals": (
         two(p0=(1 - ROUNDED).round(2), p1=ROUNDED.round(2)),
         {"flips": (np.diff(ROUNDED > 0.5, axis=0)).mean()},
