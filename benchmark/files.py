@@ -4,8 +4,8 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -132,6 +132,25 @@ def save(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):  # there is none where the path leads through a file
             hidden.unlink()
+
+
+@contextmanager
+def reserved(path: Path) -> Iterator[None]:
+    """Keep a free name for a file that takes long to make. Raises UserError if it is taken or cannot be written.
+
+    Where an error stops the work, the name is free again.
+    """
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        raise UserError(f"{path} exists: choose another file, or rename it") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def cache_folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -12,7 +13,7 @@ from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
-from pydantic import Field, NonNegativeInt
+from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
@@ -182,6 +183,8 @@ def method(
     """
 
     def described(cls: T) -> T:
+        if not re.fullmatch(r"\w[\w.-]{0,63}", name):
+            raise ValueError(f"method {name!r}: expected at most 64 letters, digits, '_', '.' and '-', as in my_method")
         stem = cls.__module__.rpartition(".")[2]
         if cls.__module__.startswith(SUITE):
             if stem != name:
@@ -225,7 +228,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
         taken.bind(cls, *arguments)
     except TypeError:
         raise TypeError(f"method {name!r}: {cls.__name__} defines fit{taken}: expected {expected}") from None
-    made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False)(cls)
+    made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False, config=CHECKED)(cls)
     place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
@@ -233,6 +236,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
     return cast("T", made)
 
 
+CHECKED = ConfigDict(validate_default=True)
 LONGEST = 200
 """Characters of a title."""
 

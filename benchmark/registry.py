@@ -34,12 +34,13 @@ SKLEARN = "sklearn"
 @cache
 def discover() -> tuple[dict[str, type[Part]], dict[str, str]]:
     """Return the suite's and the user's remedies and learners by name, and why a file cannot be imported."""
-    unavailable = {}
+    unavailable, own = {}, own_files()
     for module in _modules():
         try:
             _imported(module)
         except (Exception, SystemExit) as error:  # a mistake in one file must not stop the others
-            unavailable[module] = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+            said = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+            unavailable[module] = f"{own[module]}: {said}" if module in own else said
     return dict(sorted(registered.items())), unavailable
 
 
@@ -98,6 +99,8 @@ def find(text: str) -> tuple[type[Part], list[str]]:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
     if name in own_files():
         raise UserError(f"{own_files()[name]}: registers no {name!r}: expected this name in its @method or @learner")
+    if Path(name).suffix == ".py":
+        raise UserError(f"{name}: put the file into {own_methods()}, and name it as its @method or @learner does")
     raise did_you_mean("method", name, sorted([*parts, SKLEARN]))
 
 

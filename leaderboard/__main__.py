@@ -93,28 +93,27 @@ def predict(
     from rich.progress import Progress
 
     from benchmark.data.spec import load_spec
-    from benchmark.files import save
+    from benchmark.files import reserved, save
     from leaderboard import predict as new
     from leaderboard.read.stored import read
 
-    if out.exists():
-        raise UserError(f"{out} exists: choose another file with --out, or rename it")
     if not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}: create it, or choose another")
-    spec = load_spec(dataset)
-    table = new.inputs(spec, file, sheet)
-    for line in table.attrs["notes"]:
-        typer.echo(line)
-    plan = new.planned(new.recorded(read(store)[0], spec.name, method))
-    count = len(plan.key.seeds)
-    typer.echo(
-        f"{number_of(len(table), 'row')}; {plan.title}: training on all rows, and "
-        f"{number_of(count, 'retraining')} ({plan.key.sampling})"
-    )
-    with Progress(disable=not sys.stdout.isatty()) as progress:
-        task = progress.add_task("models", total=count + 1)
-        answers = new.answer(plan, table, jobs, lambda: progress.advance(task))
-    save(out, new.to_csv(spec, table, answers).encode())
+    with reserved(out):
+        spec = load_spec(dataset)
+        table = new.inputs(spec, file, sheet)
+        for line in table.attrs["notes"]:
+            typer.echo(line)
+        plan = new.planned(new.recorded(read(store)[0], spec.name, method))
+        count = len(plan.key.seeds)
+        typer.echo(
+            f"{number_of(len(table), 'row')}; {plan.title}: training on all rows, and "
+            f"{number_of(count, 'retraining')} ({plan.key.sampling})"
+        )
+        with Progress(disable=not sys.stdout.isatty()) as progress:
+            task = progress.add_task("models", total=count + 1)
+            answers = new.answer(plan, table, jobs, lambda: progress.advance(task))
+        save(out, new.to_csv(spec, table, answers).encode())
     left = int((answers.reasons != "").sum())
     typer.echo(f"{out}: rows predicted: {len(table) - left:,}" + (f"; not, see their reason: {left:,}" if left else ""))
 

@@ -17,11 +17,11 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
-from benchmark.data.describe import refuse_headless, smiles_column
+from benchmark.data.describe import refuse_headless, smiles_column, table_of
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser, inputs_of
 from benchmark.data.problem import fold, given, labels, split_rows
-from benchmark.data.readers import LINE, MISSING, distinct, read
+from benchmark.data.readers import LINE, MISSING, distinct
 from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.values import is_missing, spelled
@@ -222,7 +222,7 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
     Its ``attrs["notes"]`` say how it and the answers are read, and ``file`` has its path. Raises UserError if the file
     has no row, no column of SMILES under the dataset's name, the name SMILES or any other, or several.
     """
-    table = read(path.read_bytes(), path.name, sheet)
+    table = table_of(path, sheet)[1].copy()
     if table.empty:
         refuse_headless(list(table.columns) if spec.smiles else [], str(path))
         raise UserError(f"{path}: has a header and no rows: expected a row for each prediction")
@@ -263,7 +263,7 @@ def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
 
 
 def _unlike(spec: DatasetSpec, table: pd.DataFrame) -> list[str]:
-    """Return lines on columns of numbers that are empty, or go beyond those of the dataset, as in another unit."""
+    """Return lines on columns that lack numbers, or have some beyond those of the dataset, as in another unit."""
     names = [name for name in feature_columns(spec) if name in table] if "columns" in spec.features else []
     if not names:
         return []
@@ -273,12 +273,12 @@ def _unlike(spec: DatasetSpec, table: pd.DataFrame) -> list[str]:
         values = pd.to_numeric(table[name].map(lambda text, mark=decimal: spelled(text, mark)), errors="coerce")
         low, high = ours[name].min(), ours[name].max()
         far = values[(values < low) | (values > high)]
-        if is_missing(table[name], spec.missing).all():
-            empty.append(repr(name))
-        elif len(far):
+        if lacking := int(is_missing(table[name], spec.missing).sum()):
+            empty.append(f"{name!r} ({number_of(lacking, 'row')})")
+        if len(far):
             beyond.append(f"{name!r} ({number_of(len(far), 'row')}, such as {far.iloc[0]:g}; from {low:g} to {high:g})")
     what = {
-        f"columns without a number, whose means in {spec.name} are taken": empty,
+        f"numbers that are missing, for which means in {spec.name} are taken": empty,
         f"columns with numbers beyond those that they have in {spec.name}": beyond,
     }
     return [f"{said}: {', '.join(of[:5])}{', …' if len(of) > 5 else ''}" for said, of in what.items() if of]

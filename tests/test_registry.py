@@ -112,6 +112,7 @@ def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(tex
         ("twin:lam=1:lam=2", "twin:lam=1:lam=2: lam is given twice"),
         ("twin:lam=", "twin:lam=: expected NAME=VALUE, found 'lam='"),
         ("twin:lam=nan", "twin: lam"),
+        ("here/mine.py", "here/mine.py: put the file into "),
     ],
 )
 def test_a_mistake_is_answered_with_what_is_wrong_and_what_is_meant(text, message):
@@ -340,8 +341,8 @@ def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(w
     folder = write_files({"typed.py": own("0.25", fields="k: 'Nope' = 2").replace("mine", "typed")})
     (folder / ".#mine.py").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
     for name, said in {
-        "broken": r"'broken' is not available: cannot import name 'remedy'",
-        "half": r"'half' is not available: ValueError: half of it",
+        "broken": r"'broken' is not available: .*broken\.py: cannot import name 'remedy'",
+        "half": r"'half' is not available: .*half\.py: ValueError: half of it",
         "typed": r"typed\.py: the type of a hyperparameter of typed: name 'Nope' is not defined",
     }.items():
         with pytest.raises(UserError, match=said):
@@ -486,6 +487,21 @@ def test_a_name_that_an_author_mistypes_is_refused_as_the_method_is_registered(a
     given = {"__annotations__": {"depth": int}, "depth": 1, "fit": lambda self, sample: None, **attributes}
     with pytest.raises(ValueError, match=rf"^method 'plain': {message}"):
         learner("plain", **{"title": "Plain", **about})(type("Plain", (Learner,), given))
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize("name", ["Odd Name", "a,b", "bad:k=2", "", "x" * 65])
+def test_a_name_that_no_command_or_store_could_read_is_refused_as_the_method_is_registered(name):
+    with pytest.raises(ValueError, match="expected at most 64 letters, digits"):
+        learner(name, title="Odd")(type("Odd", (Learner,), {"fit": lambda self, sample: None}))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_default_of_another_type_is_named():
+    given = {"__annotations__": {"depth": int}, "depth": "three", "fit": lambda self, sample: None}
+    learner("plain", title="Plain")(type("Plain", (Learner,), given))
+    with pytest.raises(UserError, match=r"^plain: depth.*Input should be a valid integer"):
+        make_method("plain", "classification")
 
 
 @pytest.mark.usefixtures("own_registry")

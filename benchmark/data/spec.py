@@ -296,7 +296,7 @@ def as_written(name: str) -> DatasetSpec:
     try:
         return DatasetSpec(**{"name": name, "path": path, **fields, "family": fields.get("family") or name})
     except ValidationError as error:
-        first = error.errors()[0]
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a slip: another is missing
         where = ".".join(map(str, first["loc"])) or first["type"]
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
 

@@ -160,7 +160,9 @@ def check_method(cls: type[Part], task: Task, tuning: bool = True) -> list[str]:
             alike = np.array_equal(chosen, tuned.predict(1))
             reason = "rows outside the half: fit on sample.x and sample.y" if alike else _BEFORE
             violations.append(f"with --tune best, the setting depends on {reason}")
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         violations.append(located(error))
     return violations
 

@@ -170,6 +170,8 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
         about = {
             **{name: getattr(key, name) for name in ("dataset", "sampling", "method", "canonical_seed", "problem")},
             **{name: getattr(dataset, name) for name in ("target", "unit", "licence")},
+            "classes": list(spec.class_names),
+            "log10": spec.log10,
             "params": dict(key.params),
             "retrainings": list(key.seeds),
             "cell": key.digest,
@@ -244,7 +246,7 @@ def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
 def _check_answers(model: served.Served, inputs: pd.DataFrame, p: Predictions) -> None:
     """Raise UserError if a model, given molecules as a user would, does not answer as its first retraining."""
     answers = model.predict(inputs)
-    column = p.values[0, :, 1] if p.task == "classification" else p.values[0, :, 0]
+    column = served.probability(p.values[0]) if p.task == "classification" else p.values[0, :, 0]
     got = answers["probability" if p.task == "classification" else "prediction"]
     if not answers[served.REASON].isna().all() or not np.allclose(
         got.to_numpy(float), column, rtol=TOLERANCE, atol=TOLERANCE
@@ -298,9 +300,12 @@ def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.Da
 
 def _described(cell: Planned) -> str:
     """Return the description of a model and its registered versions, in Markdown."""
-    about, seeds = cell.problem.about, cell.key.seeds
-    asked = f"class 1: {about.target}" if cell.problem.task == "classification" else about.target
-    column = "stability" if cell.problem.task == "classification" else "spread"
+    about, seeds, spec = cell.problem.about, cell.key.seeds, load_spec(cell.dataset)
+    asked = f"class 1: {about.target}" if spec.task == "classification" else about.target
+    if not spec.shipped:  # the names of the suite's targets say what class 1 is, and which logarithm
+        named = ", ".join(f"{k} = {name}" for k, name in enumerate(spec.class_names) if name != str(k))
+        asked = f"{about.target}: {named}" if named else f"log10 of {about.target}" if spec.log10 else asked
+    column = "stability" if spec.task == "classification" else "spread"
     return (
         f"{cell.title} on {about.title or cell.key.dataset} ({asked}), split {cell.key.canonical_seed}, sampling "
         f"{cell.key.sampling}. Train seed {seeds[0]} answers; `{column}` compares it with {len(seeds) - 1} other "

@@ -124,8 +124,11 @@ def fill(
     with outbox.lock():
         waiting = outbox.pending()
     for path in waiting:
-        if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
-            report(f"recorded from {path}: {cell.title} on {cell.key.place}")
+        try:
+            if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
+                report(f"recorded from {path}: {cell.title} on {cell.key.place}")
+        except UserError as error:
+            report(f"DAMAGED  {error}")
     statuses = store.statuses(cell.key for cell in cells)
     finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
     for planned in cells:
@@ -158,7 +161,12 @@ def fill(
                     if tally.trouble:  # the store has failed, so do not wait for it again
                         tally.unrecorded.append(path)
                     else:
-                        _hand_over(path, store, tally, report)
+                        try:
+                            _hand_over(path, store, tally, report)
+                        except UserError as error:
+                            tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
+                            report(tally.failed[-1].reason)
+                            continue
                 report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
     if tally.trained:
         opening.analyse(store.uri)
@@ -184,7 +192,7 @@ def _workers(tally: Tally, cells: int) -> Iterator[None]:
 def _hand_over(path: Path, store: tracking.Store, tally: Tally, report: Report) -> Cell | None:
     """Record a cell of the outbox, remove it there, and return it; None if another driver has done so.
 
-    Also None if the store fails, refuses this cell, or the cell was damaged, which is noted or reported.
+    Also None if the store fails or refuses this cell, which is noted or reported. Raises UserError if it was damaged.
     """
     try:
         with deferred(), outbox.lock():
@@ -200,8 +208,6 @@ def _hand_over(path: Path, store: tracking.Store, tally: Tally, report: Report) 
             report(f"REFUSED  {path}, which stays there: {error}")
         else:
             tally.trouble = str(error)
-    except UserError as error:
-        report(f"DAMAGED  {error}")
     return None
 
 

@@ -51,7 +51,7 @@ def main() -> None:
             from benchmark.run.check import Checked, checked  # imports pandas
 
             pipe.send_bytes(CHECKED + TypeAdapter(Checked).dump_json(checked(cls, settings, job["tasks"])))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         mistake = isinstance(error, UserError) and not training
         kind, text = (WRONG, str(error)) if mistake else (FAILED, located(error))
         pipe.send_bytes(kind + text.encode("utf-8", "replace"))

@@ -287,7 +287,9 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
             Predictions.of(problem, name, (sample.seed,), value)
         seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
         return _Retraining({name: value.astype(np.float32) for name, value in values.items()}, seconds, seen)
-    except (Exception, SystemExit):
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # exit() raises one, and so do some libraries
         return traceback.format_exc()
 
 

@@ -36,9 +36,10 @@ class Served:
     def predict(self, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
         """Return one row for each row of ``model_input``, which has ``smiles``, the columns of numbers, or both.
 
-        ``prediction`` is the class, 0 or 1, or the target of a regression, of the first retraining; ``probability`` is
-        its probability of class 1. The other retrainings are not averaged in. They tell how far the answer depends on
-        the training sample: ``stability`` is the share of them that return the same class, ``spread`` the standard
+        ``prediction`` is the number of the class, or the target of a regression (its decimal logarithm if the dataset
+        has ``log10``), of the first retraining; ``probability`` is that of class 1, or of the predicted class if there
+        are more than two. The other retrainings are not averaged in. They tell how far the answer depends on the
+        training sample: ``stability`` is the share of them that return the same class, ``spread`` the standard
         deviation (n − 1) of the targets of all retrainings, in the unit of the target. Both are missing with a single
         retraining.
 
@@ -69,7 +70,12 @@ class Served:
             return {"prediction": targets[0], "spread": targets.std(axis=0, ddof=1) if alone is None else alone}
         classes = predicted_class(values)
         stability = (classes[1:] == classes[0]).mean(axis=0) if alone is None else alone
-        return {"prediction": classes[0], "probability": values[0, :, 1].astype(np.float64), "stability": stability}
+        return {"prediction": classes[0], "probability": probability(values[0]), "stability": stability}
+
+
+def probability(values: np.ndarray) -> np.ndarray:
+    """Return the probability (T,) of class 1, or of more than two classes that of the predicted one."""
+    return np.asarray(values[:, 1] if values.shape[1] == 2 else values.max(axis=1), dtype=np.float64)
 
 
 def write(path: Path, task: Task, featuriser: Featuriser, retrainings: Iterable[bytes]) -> None:

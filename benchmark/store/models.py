@@ -30,9 +30,10 @@ VERSIONS = "mlflow.modelVersions"
 
 
 def find(store: Store, run_id: str) -> str:
-    """Return the id of the newest finished model of a run; empty if it has none."""
+    """Return the id of the newest finished model of a run whose file is still there; empty if there is none."""
     with translated_errors(store.uri):
         ready = [model for model in _of_run(store, run_id) if model.status == LoggedModelStatus.READY]
+        ready = [model for model in ready if store.client.list_logged_model_artifacts(model.model_id, "data")]
         return max(ready, key=lambda model: model.creation_timestamp).model_id if ready else ""
 
 

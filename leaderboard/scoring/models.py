@@ -186,6 +186,9 @@ def table_of(model: str, output: Any, ids: Sequence[Any] | None, truth: Sequence
     """
     import pandas as pd  # slow, and a gate of tables does without
 
+    for row, said in enumerate(output if isinstance(output, list) else [], 1):
+        if isinstance(said, dict) and said.get("reason") and said.get("prediction") is None:  # a model of the suite
+            raise UserError(f"{model}: row {row} has no prediction: {said['reason']}: correct the row, or remove it")
     try:
         table = pd.DataFrame(output)
     except ValueError:

@@ -59,6 +59,7 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
         ('target = "Class"', 'target = "Class"\nlimits = [nan, 5]', "limits"),
         ('target = "Class"', 'target = "Class"\nwhere = [["mark"]]', "where.0"),
         ('target = "Class"', 'target = "Class"\nnew = 0', "new"),
+        ("task = ", "taks = ", "taks"),
         ('smiles = "mol"', 'id = "CID"\ndesalt = true', "desalt"),
         ('notes = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
         ('notes = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),

@@ -1,5 +1,6 @@
 """Predictions for new molecules: the recorded retrainings answer again, and each row says how sure its answer is."""
 
+import gzip
 import io
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
 from benchmark import load_problem
 from benchmark.errors import UserError
+from benchmark.files import reserved
 from leaderboard import predict
 from leaderboard.__main__ import app
 from leaderboard.read.stored import read
@@ -101,6 +103,28 @@ def test_numbers_come_with_their_spread(new: Path, tmp_path: Path) -> None:
     assert np.isfinite(table["prediction"]).all()
 
 
+def test_a_compressed_table_is_read_and_a_file_that_appears_meanwhile_is_kept(
+    new: Path, tmp_path: Path, capsys
+) -> None:
+    packed, out = tmp_path / "new.csv.gz", tmp_path / "answers.csv"
+    packed.write_bytes(gzip.compress(b"SMILES\nCCO\n"))
+    words = ("predict", str(packed), "--dataset", "logbb", "--method", "linear", "--out", str(out), "--jobs", "1")
+    assert call(*words, which=app) == 0
+    assert len(pd.read_csv(out)) == 1
+    before = out.read_bytes()
+    out.unlink()
+    new.write_text("SMILES\n")
+    assert call("predict", str(new), *words[2:], which=app) == 2
+    assert not out.exists(), "the name is free again after an error"
+    with reserved(out):
+        assert call(*words, which=app) == 2
+    assert f"{out} exists" in capsys.readouterr().err
+    out.write_bytes(before)
+    packed.write_bytes(gzip.compress(b"SMILES\nCCO\n")[:-9])
+    assert call(*words[:-3], str(tmp_path / "other.csv"), *words[-2:], which=app) == 2
+    assert "end-of-stream" in capsys.readouterr().err
+
+
 RING, CHAIN = ["c1ccccc1C", "c1ccncc1O"], ["CCCO", "CCCN"]
 
 
@@ -155,7 +179,8 @@ def test_columns_that_are_empty_or_go_beyond_the_dataset_are_named(new: Path, tm
     spec = predict.load_spec(str(tmp_path / "rows.toml"))
     for a, b, expected in (
         ("3;29", "0,5;6,5", []),
-        ("300;-2", ";", [("without a number", "'b'"), ("beyond", "'a' (2 rows, such as 300; from 0 to 58)")]),
+        ("300;-2", ";", [("are missing", "'b' (2 rows)"), ("beyond", "'a' (2 rows, such as 300; from 0 to 58)")]),
+        ("3;NA", "0,5;9", [("are missing", "'a' (1 row)"), ("beyond", "'b' (1 row, such as 9; from 0.5 to 6.5)")]),
         ("3;4", "0,5;6,6", [("beyond", "'b' (1 row, such as 6.6; from 0.5 to 6.5)")]),
         ("x;?", "1;2", []),  # which each row says
     ):

@@ -92,7 +92,10 @@ def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_
     logged = MlflowClient().get_logged_model(model.metadata.model_id)
     assert logged.params["recipe.epochs"] == "2"
     assert {m.key: m.value for m in logged.metrics} == MlflowClient().get_run(record.run_id).data.metrics
+    (file,) = Path(local_file_uri_to_path(logged.artifact_location)).rglob("model.pkl")
+    file.unlink()
     request.getfixturevalue("requirements")
+    assert "logged the model" in log(cell)[1][-1], "what has lost its file is made again"
     assert "logged the model" in log(cell, force=True)[1][-1]
 
 
@@ -175,6 +178,23 @@ def test_molecules_of_the_users_own_are_not_shown(tmp_path):
     assert own["smiles"].tolist() == list(deploy.KNOWN)
     assert own["mass"].tolist() == [3, 3, 3]
     assert own["salt"].tolist() == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"positive": "no", "negative": "yes"}, "active: 0 = yes, 1 = no"),
+        ({"classes": ("low", "mid", "high")}, "active: 0 = low, 1 = mid, 2 = high"),
+        ({}, "class 1: active"),
+        ({"task": "regression", "log10": True}, "log10 of active"),
+        ({"task": "regression"}, "active"),
+    ],
+)
+def test_a_model_of_the_users_own_data_says_what_its_numbers_mean(changes, said, small_table, monkeypatch):
+    cell = planned("erm", small_table)
+    spec = load_spec(small_table)
+    monkeypatch.setattr(deploy, "load_spec", lambda name: spec.model_copy(update={"positive": None, **changes}))
+    assert f" on small ({said}), split 99" in deploy._described(cell)
 
 
 @dataclass

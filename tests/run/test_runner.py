@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from asyncio import CancelledError
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -139,6 +140,8 @@ class Broken(Remedy):
         assert not hasattr(sample, "evals"), "a method must never see the tests"
         if self.how == "raises" and sample.seed == 2:
             raise RuntimeError("seed 2 exploded")
+        if self.how == "cancels":
+            raise CancelledError("of another kind")
         if self.how == "forgets":
             return None
         if self.how == "changes":
@@ -181,6 +184,7 @@ def failure(how: str, jobs: int, seeds: Sequence[int] = (1, 2)) -> str:
         ("nan", "not finite"),
         ("shape", r"got \(1, 49, 2\)"),
         ("raises", "seed 2 exploded"),
+        ("cancels", "CancelledError: of another kind"),
         ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(inputs\)"),
     ],
 )

@@ -48,6 +48,13 @@ def probabilities(*of_class_1):
 THREE = (probabilities(0.9, 0.4, 0.6, 0.1), probabilities(0.8, 0.7, 0.2, 0.3), probabilities(0.7, 0.1, 0.3, 0.2))
 
 
+def test_of_three_classes_the_probability_is_that_of_the_predicted_one():
+    values = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    answer = model("classification", values, values).predict(TABLE[:2])
+    assert answer["prediction"].tolist() == [0, 2]
+    assert answer["probability"].tolist() == pytest.approx([0.5, 0.7])
+
+
 def test_the_first_retraining_answers_and_stability_is_the_share_of_the_others_that_agree():
     answer = model("classification", *THREE).predict(TABLE.drop(index="d"))
     assert answer["prediction"].tolist() == [1, 0, 1, 0]

@@ -365,6 +365,20 @@ def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_n
     assert store.statuses()[refused.key.digest] == "KILLED"
 
 
+def test_a_cell_that_cannot_be_read_after_its_training_has_failed(store: tracking.Store, monkeypatch) -> None:
+    save, lines = outbox.save, []
+
+    def cut(cell: Cell) -> Path:
+        path = save(cell)
+        (path / "id.parquet").write_bytes(b"not parquet")
+        return path
+
+    monkeypatch.setattr(outbox, "save", cut)
+    outcome = fill([planned("knn:k=1")], report=lines.append)
+    assert (len(outcome.failed), outcome.exit_code) == (1, 1)
+    assert [line.split()[0] for line in lines] == ["DAMAGED"]
+
+
 def test_what_sqlite_sorts_runs_by_is_counted_after_a_run(own_store):
     fill([planned("knn:k=1")])
     with closing(sqlite3.connect(own_store / "mlflow.db")) as database:

@@ -71,6 +71,12 @@ def test_a_value_that_is_not_of_its_type_is_named(kind: str, value: str, tmp_pat
         inputs_of("m", data_of(tmp_path / "new.csv"), {"x": kind})
 
 
+def test_a_row_without_a_prediction_is_named_with_the_models_reason() -> None:
+    output = [{"prediction": 1, "reason": None}, {"prediction": None, "reason": "RDKit cannot parse 'foo'"}]
+    with pytest.raises(UserError, match="m: row 2 has no prediction: RDKit cannot parse 'foo': correct the row"):
+        table_of("m", output, None, [1, 0], 2)
+
+
 OLD, NEW = np.array([0, 0, 1, 1, 0, 1] * 4), np.array([0, 1, 1, 0, 0, 1] * 4)
 WORDS = np.array(["inactive", "active"], dtype=object)
 
