@@ -174,6 +174,6 @@ def _parsed(text: str, given: Any, column: str) -> tuple[Chem.Mol | None, str]:
     if large:
         most = f"at most {MOST_ATOMS} atoms and {LONGEST:,} characters"
         return None, f"column {column!r}: expected a molecule of {most}, found {shown}"
-    if ">" in text:
+    if molecule is None and ">" in text:
         return None, f"column {column!r}: expected a molecule, found a reaction, {shown}"
     return molecule, "" if molecule is not None else f"column {column!r}: RDKit cannot parse {shown}"

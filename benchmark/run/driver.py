@@ -164,6 +164,7 @@ def fill(
                         try:
                             _hand_over(path, store, tally, report)
                         except UserError as error:
+                            tally.trained.pop()
                             tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
                             report(tally.failed[-1].reason)
                             continue

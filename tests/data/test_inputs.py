@@ -130,6 +130,8 @@ def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
             "column 'smiles': expected a molecule of at most 500 atoms and 5,000 characters, found"
         )
         assert len(reason) < 200
+    read, reasons = featuriser(pd.DataFrame({"smiles": ["CCO>>CC=O", "N->[Cu]"]}))
+    assert reasons.tolist() == ["column 'smiles': expected a molecule, found a reaction, 'CCO>>CC=O'", ""]
     read, reasons = featuriser(pd.DataFrame({"smiles": ["?"]}))
     assert (len(read), len(read.smiles), len(reasons)) == (0, 0, 1)
     assert len(featuriser(pd.DataFrame({"smiles": []}))[1]) == 0

@@ -375,7 +375,7 @@ def test_a_cell_that_cannot_be_read_after_its_training_has_failed(store: trackin
 
     monkeypatch.setattr(outbox, "save", cut)
     outcome = fill([planned("knn:k=1")], report=lines.append)
-    assert (len(outcome.failed), outcome.exit_code) == (1, 1)
+    assert (outcome.trained, len(outcome.failed), outcome.exit_code) == ([], 1, 1)
     assert [line.split()[0] for line in lines] == ["DAMAGED"]
 
 
