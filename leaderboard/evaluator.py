@@ -113,6 +113,7 @@ class ChurnEvaluator(ModelEvaluator):
         about = {"dataset_name": dataset.name, "dataset_digest": dataset.digest, "model_id": model_id, "run_id": run_id}
         client.log_batch(run_id, metrics=[Metric(key, value, now, 0, **about) for key, value in metrics.items()])
         client.set_tag(run_id, "churn.baseline", baseline)
+        client.set_tag(run_id, "churn.read", " ".join(dict.fromkeys((old.columns, new.columns))))  # with any doubts
         client.log_table(run_id, table, f"{path}.json")
         text = table.to_json(orient="split", index=False)
         client.log_text(run_id, text, f"{path}.json")  # log_table adds to the table of an earlier evaluation in the run

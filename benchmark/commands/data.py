@@ -291,6 +291,7 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     reports = [examine(spec, 99, expectation=True) for spec in specs]
     for spec, report in zip(specs, reports, strict=True):
         _say_report(spec, report, short=len(specs) > 1)
+        say(f"  wrote {spec.path}")
     for report in reports:
         if line := expected_line(report, several=len(specs) > 1):
             say(line)
@@ -318,7 +319,6 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
     if excluded.is_file():
         say(f"  the rows that are left out: {excluded}")
-    say(f"  wrote {spec.path}")
 
 
 def _by_column(spec: DatasetSpec) -> str:
@@ -354,6 +354,7 @@ def _meaning(fields: dict[str, Any]) -> str:
 
 def _next_version(file: Path, name: str) -> None:
     from benchmark.data.author import next_version
+    from benchmark.data.checks.health import examine
 
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))
@@ -361,8 +362,9 @@ def _next_version(file: Path, name: str) -> None:
     say(f"wrote {path}, the next version of {last}, which is unchanged")
     rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
-    if found.doubt:
-        say(f"  {found.doubt}")
+    for line in filter(None, (found.doubt, *found.notes)):
+        say(f"  {line}")
+    _say_report(spec, examine(spec, 99), short=True)
     if found.ignored:
         say(f"  not features, because {last} has no such columns: {', '.join(map(repr, found.ignored))}")
     say(f"next: churn update --dataset {spec.spelled}")

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,14 @@ import pandas as pd
 import tomli_w
 
 from benchmark.data.checks.health import Left, left_out
-from benchmark.data.describe import categories, table_of
+from benchmark.data.describe import categories, describe_file, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
-from benchmark.data.readers import WORKBOOK
+from benchmark.data.readers import MISSING, WORKBOOK
 from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
-from benchmark.data.values import refuse_other_mark
+from benchmark.data.values import is_missing, refuse_other_mark
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -161,7 +161,8 @@ def _kept(folder: Path, sha256: str) -> Path:
 class Changed:
     """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
     with another target: a number, a class or a side of the cut, however it is written. Columns of numbers that the old
-    version has not are ``ignored``. ``doubt`` says so if new numbers seem to have another unit than the old ones."""
+    version has not are ``ignored``. ``doubt`` says so if the targets seem to mean something else than the old ones, and
+    ``notes`` what a description of the table says that the old one did not."""
 
     added: int
     removed: int
@@ -169,6 +170,7 @@ class Changed:
     kept: int
     ignored: tuple[str, ...] = ()
     doubt: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
@@ -205,11 +207,15 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     spec = load_spec(last)
     _refuse_other_mark(table, spec, file.name)
     numbers = [*own_columns(raw_table(spec), spec)] if "columns" in spec.features else []
-    if lost := [name for name in (*numbers, *(column for column, *_ in spec.one_hot)) if name not in table]:
+    features = *numbers, *(column for column, *_ in spec.one_hot)
+    if lost := [name for name in features if name not in table or table[name].str.strip().isin(MISSING).all()]:
+        state = "is empty in the column" if lost[0] in table else "has no column"
         raise UserError(
-            f"{file.name}: has no column {lost[0]!r}, which is a feature of {last}: add it, or describe the "
-            "table as a dataset of its own, without --update and with another --name"
+            f"{file.name}: {state} {lost[0]!r}, which is a feature of {last}: add it, or describe the table as a "
+            "dataset of its own, without --update and with another --name"
         )
+    if twice := [name for name in features if name in table.attrs["repeated"]]:
+        raise UserError(f"{file.name}: several columns are called {twice[0]!r}: rename those that are not meant")
     ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
     if "ignore" in fields or ignored:
         fields["ignore"] = [name for name in (*fields.get("ignore", ()), *ignored) if name in table]
@@ -219,6 +225,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         fields["one_hot"] = [[*one, *(text for text in now if text not in one[1:])] for one, now in known]
     fields.pop("parsable", None)
     try:
+        notes = _as_new(file, spec, fields)
         path = write_dataset(file, f"{base}_v{number}", None, fields)
     except UserError as error:
         if isinstance(error.__cause__, OSError):
@@ -227,7 +234,44 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
             f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
             "'missing', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
         ) from error
-    return path, last, _changed(spec, load_spec(path.stem), ignored)
+    return path, last, replace(_changed(spec, load_spec(path.stem)), ignored=ignored, notes=notes)
+
+
+def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str, ...]:
+    """Return what the description of a table says beyond that of the version before, with the choices of that; it goes
+    to ``fields``, too. Raises UserError as a description does, and for bounds that the version before does not know.
+
+    Rows that ``where`` or ``limits`` leave out may hold anything, so tables with these are not described.
+    """
+    if last.where or last.limits:
+        return ()
+    table = table_of(file, fields.get("sheet", ""))[1]
+    held = [word for word in last.missing if is_missing(table[last.target], (word,)).any()]
+    named = last.classes or ((last.negative, last.positive) if last.negative and last.positive else ())
+    described = describe_file(
+        file,
+        target=last.target,
+        beside=fields.get("ignore", ()),
+        smiles=last.smiles,
+        id_column=last.id,
+        task="" if named or last.positive else last.task,
+        positive="" if named else last.positive or "",
+        classes=named,
+        one_hot=[column for column, *_ in last.one_hot],
+        ignore_value=held,
+        decimal=last.decimal,
+        bounds=last.bounds,
+        log10=last.log10,
+        sheet=fields.get("sheet", ""),
+        split=last.split,
+        sample="all",
+    )
+    if (relation := described.get("relation", "")) and not last.relation:
+        raise UserError(f"{file.name}: {relation!r} says which values are bounds, and {last.name} has no such column")
+    notes, before = described.get("notes", ""), last.notes.splitlines()
+    fields["notes"] = notes
+    new = [line for line in notes.splitlines() if line not in before]
+    return tuple(line for line in new if not line.startswith("not features"))
 
 
 def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> None:
@@ -243,7 +287,7 @@ def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> Non
     refuse_other_mark(table, [name for name in names if name in table], last, file)
 
 
-def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Changed:
+def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
     def targets(spec: DatasetSpec, cut: bool = True) -> dict[str, Counter[Any]]:
         table = load_table(spec)
         table = table[table["used"]]
@@ -258,7 +302,11 @@ def _changed(old: DatasetSpec, new: DatasetSpec, ignored: tuple[str, ...]) -> Ch
     changed = sum(before[key] != after[key] for key in both)
     numbers = new.task == "regression" or new.cut
     doubt = _doubt(targets(old, cut=False), targets(new, cut=False)) if numbers else ""
-    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, ignored, doubt)
+    if not both:
+        doubt = "nothing is in both versions: are molecules or names written as before, as 7 and not 7.0?"
+    elif new.task == "classification" and changed > 0.5 * len(both):
+        doubt = "most of what is in both versions has another class: are the classes exchanged?"
+    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, doubt=doubt)
 
 
 def _doubt(before: Mapping[str, Counter[Any]], after: Mapping[str, Counter[Any]]) -> str:

@@ -5,7 +5,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -18,7 +17,7 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data import features, readers
-from benchmark.data.checks.missing import MISSING_WORDS, far, folded
+from benchmark.data.checks.missing import MISSING_WORDS, TOTAL, far, folded
 from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
 from benchmark.data.readers import LINE, MISSING
@@ -94,6 +93,8 @@ FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
+FOLDS = re.compile("fold|split", re.IGNORECASE)
+PARTS = re.compile(r"(^|[\W_])(is_?)?(train|test|valid|validation|holdout)([\W_]|$)", re.IGNORECASE)
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """A date written as a whole number."""
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
@@ -257,13 +258,16 @@ def _of_rows(
 ) -> dict[str, Any]:
     """Return the fields of a table without molecules that say what its columns are; the mark of decimals goes to
     ``meaning``, if the target says nothing of it. Raises UserError if it differs between columns."""
+    unclear = {}
     for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
         if "decimal" in meaning:
             break
-        with suppress(UserError):
-            other = _Target(table, name, columns, "", notes)
+        other = _Target(table, name, columns, "", notes)
+        try:
             if mark := other.decimal(other.texts):
                 meaning["decimal"] = mark
+        except UserError as error:
+            unclear[name] = str(error).rpartition(": in ")[2]
     texts = _not_numbers(table, columns, meaning)
     name = given.id_column or _id_column(table, columns, given.target, texts)
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
@@ -274,12 +278,23 @@ def _of_rows(
         listed = ", ".join(map(repr, telling))
         notes.append(f"no feature, as it may say which values are bounds: {listed}; if not, take it out of ignore")
     chosen = {given.target, name, *given.one_hot}
+    if total := next((text for text in table[name] if TOTAL.fullmatch(text.strip())), ""):
+        line = table[LINE][table[name] == total].iloc[0]
+        raise UserError(
+            f"{file}: column {name!r}, line {line}: {total!r} is by its name no row but a summary of the others: "
+            "remove it or, if it is a row, rename it"
+        )
+    said = given.split.partition(":")[2].partition(":")[0]
+    parts = [column for column in columns if _is_part(table[column], column) and column not in {*texts, *chosen, said}]
+    if parts:
+        listed = ", ".join(map(repr, parts))
+        notes.append(f"no feature, as it may say which rows are for training: {listed}; if not, take it out of ignore")
     texts = {column: why for column, why in texts.items() if column not in given.beside}
-    unused = {*texts, *numbered, *telling, *given.beside} - chosen
+    unused = {*texts, *numbered, *telling, *parts, *given.beside} - chosen
     ignored = [column for column in columns if column in unused]
     not_read = chosen | unused
     read = [column for column in columns if column not in not_read]
-    if odd := [f"{column!r} ({texts[column]})" for column in ignored if column in texts]:
+    if odd := [f"{column!r} ({unclear.get(column, texts[column])})" for column in ignored if column in texts]:
         notes.append(
             f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
             "a column one"
@@ -287,13 +302,27 @@ def _of_rows(
     if "decimal" in meaning and not given.decimal:
         others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
+    for column in read if not given.decimal and "decimal" not in meaning else ():
+        _refuse_grouped(table, column, _present(table[column]), file)
     for word in filter(is_number, given.ignore_value):
         held = [column for column in read if is_missing(table[column], (word,)).any()]
         if held:
             notes.append(
                 f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
             )
+    decimal = meaning.get("decimal", "")
+    numbers, _ = features.numbers_in(table[read].map(lambda text: spelled(text, decimal)) if decimal else table[read])
+    doubts = [(column, one) for column, of in zip(read, numbers.T, strict=True) for one in far(of[np.isfinite(of)])]
+    for column, one in doubts[:5]:
+        notes.append(f"in the feature {column!r}, {one.said('row')}: if it is a missing value, leave the fields empty")
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
+
+
+def _is_part(texts: pd.Series, name: str) -> bool:
+    """Return whether a column of numbers says by its name and its few values to which part or fold a row belongs."""
+    there = _present(texts)
+    most = 20 if FOLDS.search(name) else 2 if PARTS.search(name) else 0
+    return len(there) > 0 and there.nunique() <= most and bool(there.str.fullmatch(r"\D*\d+").all())
 
 
 def _refuse_two_marks(table: pd.DataFrame, columns: Sequence[str], meaning: dict[str, Any], file: str) -> None:
@@ -473,12 +502,7 @@ class _Target:
 
     def decimal(self, texts: pd.Series) -> str:
         """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
-        thousands = texts.str.fullmatch(r"[-+\u2212]?[1-9]\d{0,2}\.\d{3}")
-        if self.table.attrs["separator"] == ";" and thousands.all():
-            raise UserError(
-                f"{self.where}, line {self._line(texts)}: in {texts.iloc[0]!r}, the point may be a decimal point or "
-                "stand between thousands: say --decimal . or --decimal ,"
-            )
+        _refuse_grouped(self.table, self.target, texts, self.file)
         commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
         if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
             return ""
@@ -507,8 +531,9 @@ class _Target:
     def _suffix(self, texts: pd.Series) -> str:
         """Return what follows every number, such as %. Raises UserError if it differs."""
         parts = texts.str.extract(rf"^([-+\u2212]?[\d.,]+(?:[eE][-+]?\d+)?)\s*({UNIT.pattern})?$")
-        if parts[1].isna().all() or parts[0].isna().any():
+        if parts[1].isna().all() or (parts[0].isna().any() and parts[1].notna().mean() <= 0.5):
             return ""
+        parts = parts[parts[0].notna()]  # the others are named where they are
         counts = Counter(parts[1].fillna("").str.replace("μ", "µ"))
         if len(counts) > 1:
             listed = ", ".join(f"{unit or 'no unit'} ({number_of(n, 'row')})" for unit, n in counts.most_common())
@@ -670,6 +695,21 @@ class _Target:
         )
 
 
+def _refuse_grouped(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> None:
+    """Raise UserError if all points in the texts of a column may stand between thousands.
+
+    Where ``;`` separates the fields, one is enough; elsewhere it takes three, beside numbers without a point.
+    """
+    pointed = texts[texts.str.contains(".", regex=False)]
+    thousands = pointed.str.fullmatch(rf"[-+\u2212]?[1-9]\d{{0,2}}(\.\d{{3}})+\s*({UNIT.pattern})?")
+    enough = len(pointed) > 0 if table.attrs["separator"] == ";" else 2 < len(pointed) < len(texts)
+    if enough and thousands.all() and column not in table.attrs["native"]:
+        raise UserError(
+            f"{file}: column {column!r}, line {table[LINE][pointed.index[0]]}: in {pointed.iloc[0]!r}, the point may "
+            "be a decimal point or stand between thousands: say --decimal . or --decimal ,"
+        )
+
+
 def _counted(texts: pd.Series) -> str:
     """Return the commonest texts with their numbers of rows."""
     counts = Counter(texts).most_common()
@@ -807,7 +847,11 @@ def offers(file: Path, fields: dict[str, Any], targets: Sequence[str] = ()) -> l
             lines.append(
                 f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are"
             )
-        elif re.search(r"fold|split", name, re.I) and there.nunique() <= 20 and there.str.fullmatch(r"\D*\d+").all():
+        elif _is_part(there, name) and {*there} == {"0", "1"}:
+            lines.append(
+                f"{name!r} holds 0 and 1: --split fold:{name} tests on the rows with 1, fold:{name}:0 on those with 0"
+            )
+        elif FOLDS.search(name) and _is_part(there, name):
             lines.append(
                 f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
             )
@@ -862,14 +906,18 @@ def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: st
 
 
 def _orders(x: np.ndarray, y: np.ndarray, whole: bool) -> bool:
-    """Return whether y rises, or falls, with x, and rows with the same x have the same y; if these are the ``whole``
-    columns, too, whether that is no chance."""
+    """Return whether y rises, or falls, with x but for a hundredth, and rows with the same x have the same y; if these
+    are the ``whole`` columns, too, whether that is no chance."""
     x, y = x[~np.isnan(x)], y[~np.isnan(x)]
     order, counts = np.argsort(x, kind="stable"), np.unique(y, return_counts=True)[1]
     same, steps = np.diff(x[order]) == 0, np.diff(y[order])
     if whole and (len(y) < FEWEST_TOLD or len(counts) < 2 or (len(counts) == 2 and counts.min() < FEWEST_OF_RARER)):
         return False
-    return not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())
+    if not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all()):
+        return True
+    ranks, own = (pd.Series(of).rank().to_numpy() for of in (x, y))  # a number that was rounded, or a row apart
+    most = np.corrcoef(np.sort(ranks), np.sort(own))[0, 1] if np.ptp(ranks) and np.ptp(own) else np.inf
+    return bool(abs(np.corrcoef(ranks, own)[0, 1]) > ALIKE * most) if np.isfinite(most) else False
 
 
 def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:

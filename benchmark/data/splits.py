@@ -209,7 +209,9 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
 def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
     """Raise UserError for years of two digits that go from 99 to 00, or are beside longer ones."""
     short = known.str.fullmatch(r"(FY|')?\d{1,2}(\.0)?", case=False).to_numpy()
-    named = re.search(r"(year|yr|jahr|annee)$", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
+    named = (
+        re.search(r"year|yr|jahr|annee|date|datum", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
+    )
     around = short.all() and numbers.min() < 50 <= numbers.max()
     beside = not short.all() and numbers[~short].between(1900, 2099).all()
     if named and short.any() and (around or beside):

@@ -79,6 +79,9 @@ def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
 def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
     """Return what to say if two runs have the same numbers, as a copied file or column has."""
     seen: dict[bytes, str] = {}
+    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
+    if truth is not None and len(np.unique(truth)) >= FEW:
+        seen[sha256(truth.astype(result[0].values.dtype).tobytes()).digest()] = "the true value"
     for part, runs in zip(parts, result, strict=True):
         for name, values in zip(_named(part, runs), runs.values, strict=True):
             if runs.kind == "labels" or len(np.unique(values)) < FEW:
@@ -102,7 +105,7 @@ def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
     first, one = every[0]
     ranks = np.unique(one, return_inverse=True)[1]
     for name, other in every[1:]:
-        low, high = sorted((one.std(), other.std()))
+        low, high = sorted(of.std() if np.ptp(of) else 0.0 for of in (one, other))
         related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
         if related < -0.5 and not few:
             two = "units" if result[0].kind == "values" else "classes"

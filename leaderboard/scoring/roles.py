@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark.data.checks.missing import MISSING_WORDS, TOTAL, folded
 from benchmark.errors import UserError, number_of
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
@@ -52,11 +53,6 @@ AVERAGES = frozenset(("mean", "avg", "average", "median", "votes", "mw", "logp",
 """Words of other roles in names of columns that may be predictions after all, if nothing else is."""
 SUMMARIES = ROLES["summary"] | {"ensemble", "consensus", "all", "pooled"}
 """Words that in a column of runs name no run."""
-TOTAL = re.compile(
-    r"\W*((grand |sub)?totals?|sum|mean|avg|average|median|std|sd|st\.? ?dev|sem|rmse|mae|summe|gesamt|mittelwert)\W*",
-    re.IGNORECASE,
-)
-"""What spreadsheets write in place of an id beside numbers that sum up the rows above."""
 SPELLED = PREDICTS | ROLES["probability"] | {"run", "runs", "seed", "seeds", "model", "models"}
 """Words that no column of true values has in its name."""
 VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
@@ -246,6 +242,11 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
             raise UserError(
                 f"{table.name}, column {example!r}: {total!r} is by its name no example but a summary of the others: "
                 "leave out its row or, if it is an example, rename it"
+            )
+        if none := next((text for text in ids if text == "NA" or folded(text) in MISSING_WORDS - {"na"}), ""):
+            raise UserError(
+                f"{table.name}, column {example!r}: {none!r} stands for a missing value: write the id of the example, "
+                "leave out its row or, if it is an id, rename it"
             )
     else:
         t, ids = np.arange(table.n), np.arange(1, table.n + 1)

@@ -295,6 +295,54 @@ def test_a_few_numbers_in_another_unit_are_pointed_at_on_either_side_of_a_cut(
     assert next_version(file, "")[2].doubt.endswith("are they in the same unit?") == doubted
 
 
+FIRST = table([5.0, 6.25, 7.5, 9.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"relation": [">", "="] * 18}, "'relation' says which values are bounds, and assay has no such column"),
+        ({"y.1": 1.0}, "several columns are called 'y'"),
+        ({"y": "ND"}, "expected a number, found 'ND'"),
+    ],
+)
+def test_a_version_that_a_first_description_would_refuse_or_read_otherwise_is_refused(
+    tmp_path, registry, changes, message
+):
+    file = tmp_path / "assay.csv"
+    FIRST.head(30).to_csv(file, index=False)
+    registered(file)
+    file.write_text(FIRST.assign(**changes).to_csv(index=False).replace("y.1", "y", 1))
+    with pytest.raises(UserError, match=message):
+        next_version(file, "")
+    assert not (registry / "assay_v2.toml").exists()
+
+
+def test_a_version_is_described_and_doubted_as_a_first_one(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    FIRST.head(30).to_csv(file, index=False)
+    registered(file)
+    FIRST.assign(unit=["nM"] * 30 + ["uM"] * 6, y=[-999.0] * 3 + FIRST["y"].tolist()[3:]).to_csv(file, index=False)
+    path, _, found = next_version(file, "")
+    assert [line.partition(" ")[0] for line in found.notes] == ["-999", "'unit'"]
+    assert load_spec(str(path)).notes.splitlines() == [*found.notes]
+
+
+def test_versions_without_a_row_in_common_or_with_other_classes_are_doubted(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    materials().to_csv(file, index=False)
+    registered(file, target="stable")
+    materials(stable=materials()["stable"].map({"no": "yes", "yes": "no"})).to_csv(file, index=False)
+    assert "are the classes exchanged?" in next_version(file, "")[2].doubt
+    rows = materials()
+    rows.assign(material=rows["material"] + ".0").to_csv(file, index=False)
+    assert "nothing is in both versions" in next_version(file, "")[2].doubt
+    for changes, message in (({"pore": ""}, "is empty in the column 'pore'"), ({"pore.1": 1}, "several columns are")):
+        file.write_text(materials(**changes).to_csv(index=False).replace("pore.1", "pore", 1))
+        with pytest.raises(UserError, match=message):
+            next_version(file, "")
+
+
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):
     file = csv(tmp_path, ["0", "1"])
     with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):
@@ -304,7 +352,7 @@ def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_
     with pytest.raises(UserError, match=r"assay\.csv is the table of assay: nothing has changed"):
         next_version(file, "")
     table(["0"]).to_csv(file, index=False)
-    with pytest.raises(UserError, match=r"one class.*; --update takes the fields of .*assay\.toml: if the table"):
+    with pytest.raises(UserError, match=r"holds only '0'.*; --update takes the fields of .*assay\.toml: if the table"):
         next_version(file, "")
     kept = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file() and path.suffix != ".toml"}
     assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}

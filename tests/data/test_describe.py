@@ -263,6 +263,9 @@ def test_commas_in_numbers_are_read_where_they_cannot_be_mistaken(tmp_path, text
     [
         (",", ["1,234", "5,678", "2"], "comma", {",": 1.234, ".": 1234}),
         (";", ["6.940", "12.345", "1.234"], "point", {".": 6.94, ",": 6940}),
+        (";", ["5.000", "500", "12.000"], "point", {".": 5, ",": 5000}),
+        (",", ["5.000", "500", "12.000"], "point", {".": 5, ",": 5000}),
+        (";", ["5.000 nM", "500 nM", "12.000 nM"], "point", {".": 5, ",": 5000}),
     ],
 )
 def test_marks_that_may_stand_between_thousands_are_asked_about(tmp_path, separator, texts, mark, firsts):
@@ -279,6 +282,45 @@ def test_marks_that_may_stand_between_thousands_are_asked_about(tmp_path, separa
 def test_points_are_not_read_as_decimal_and_between_thousands_in_one_column(tmp_path, texts):
     with pytest.raises(UserError, match=r"column 'y', line 3: '6\.31.* has a decimal point, but .* or 'decimal' in"):
         labelled(dataset(csv(tmp_path, texts), decimal=",", task="regression"))
+
+
+@pytest.mark.parametrize(("texts", "asked"), [(["101", "1.004", "7"], True), (["101", "1.04", "7"], False)])
+def test_points_in_a_feature_that_may_stand_between_thousands_are_asked_about(tmp_path, texts, asked):
+    rows = materials(mass=texts * 10)
+    if asked:
+        with pytest.raises(UserError, match=r"column 'mass', line 3: in '1\.004', the point may be a decimal point"):
+            fields_of(tmp_path, rows, "stable")
+    else:
+        assert "mass" not in fields_of(tmp_path, rows, "stable").get("ignore", ())
+    assert "mass" not in fields_of(tmp_path, rows, "stable", decimal=".").get("ignore", ())
+
+
+def test_a_column_whose_commas_are_unclear_says_so_where_it_is_no_feature(tmp_path):
+    rows = materials(mass=["200,000", "201,007", "7,125"] * 10)
+    rows.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    fields = describe_file(tmp_path / "t.csv", target="stable")
+    assert "'mass' ('200,000', the comma may be a decimal comma or stand between thousands: say" in fields["notes"]
+
+
+@pytest.mark.parametrize("name", ["split", "cv_fold", "is_train", "test"])
+def test_a_number_that_says_which_rows_are_for_training_is_no_feature(tmp_path, name):
+    rows = materials(**{name: [0, 1, 1] * 10}, test_time=[1, 2, 3] * 10)
+    fields = fields_of(tmp_path, rows, "stable")
+    assert f"no feature, as it may say which rows are for training: '{name}'; if not" in fields["notes"]
+    assert fields["ignore"] == ["metal", name]
+    offered = offers(tmp_path / "assay.csv", fields)
+    assert f"'{name}' holds 0 and 1: --split fold:{name} tests on the rows with 1, fold:{name}:0" in "".join(offered)
+
+
+def test_a_row_that_sums_up_the_others_and_a_number_for_what_is_missing_are_named(tmp_path):
+    rows = materials()
+    rows.loc[[2, 7, 9], "density"] = -999
+    assert "in the feature 'density', -999 stands in 3 rows, far" in fields_of(tmp_path, rows, "stable")["notes"]
+    rows.loc[29, "material"] = "Total: n=29"
+    with pytest.raises(
+        UserError, match="column 'material', line 31: 'Total: n=29' is by its name no row but a summary"
+    ):
+        fields_of(tmp_path, rows, "stable")
 
 
 @pytest.mark.parametrize("mark", ["~", "=", "≈ "])
@@ -402,6 +444,7 @@ def test_dates_as_a_target_are_pointed_at_and_orders_of_magnitude_better_as_a_lo
         ([">1.5", "<3", ">4"], {}, r"'y': all 36 values are bounds \(< or >\): take them .* --bounds exact"),
         (["0", "1", "inf"], {}, r"'y', line 4: expected a number, found 'inf'"),
         (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value 'seven'"),
+        (["5 nM", "7 nM", "3 nM", "dead"], {}, r"line 5: expected a number, found 'dead'; .* --ignore-value 'dead'"),
         (["low", "middle", "high", "huge"], {}, r"two classes, found 4: 'low' .*; if '.*' means a missing value"),
         (["Yes", "No", "y", "n"], {}, "'Yes' and 'y' seem to be the same class: write each class in one way"),
         (["TRUE", "FALSE", "1", "0"], {}, "'0' and 'FALSE', '1' and 'TRUE' seem to be the same class: write each"),
@@ -786,17 +829,21 @@ def test_names_dates_splits_and_groups_are_noticed(tmp_path):
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("target", ["stable", "strength"])
 def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, target, decimal):
-    """A copy, the number that was cut in two, and one that has a hundredth of the other's unit."""
+    """A copy, the number that was cut in two, one that has a hundredth of the other's unit, and one that is rounded."""
     strength = np.random.default_rng(1).normal(size=30).round(3)
     stable = np.where(strength > 0, "yes", "no")
     rows = materials(
-        stable=stable, y=strength, copy=(strength > 0).astype(int), verdict=np.where(strength > 0, "A", "B")
+        stable=stable,
+        y=strength,
+        copy=(strength > 0).astype(int),
+        rounded=strength.round(1),
+        verdict=np.where(strength > 0, "A", "B"),
     )
     rows = rows.assign(strength=strength).drop(columns="stable" if target == "strength" else "strength")
     rows.assign(y=-100 * rows["y"]).to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=decimal)
     fields = describe_file(tmp_path / "rows.csv", target=target)
     told = [line.split("'")[1] for line in fields["notes"].splitlines() if "tells the target" in line]
-    assert told == (["y"] if target == "strength" else ["y", "copy"])
+    assert told == ["y", "copy", "rounded"]
     (metal, verdict) = offers(tmp_path / "rows.csv", fields)
     assert "--one-hot metal" in metal
     assert ("--one-hot verdict" in verdict) == (target == "strength")

@@ -239,6 +239,7 @@ def test_evaluate_logs_flips_with_intervals_and_their_list(registry: Registry) -
     of_two = {"churn/chance_corrected_churn", "churn/churn_rarer"}  # the scorecard's measures of two models of classes
     assert set(run.data.metrics) == ends | of_two
     assert run.data.tags["churn.baseline"] == "models:/words/1"
+    assert run.data.tags["churn.read"].startswith("predictions: ")
     folder = Path(MlflowClient().download_artifacts(run.info.run_id, "churn"))
     listed = json.loads((folder / "flips.json").read_text())
     assert listed["columns"] == ["example_id", "baseline", "candidate", "y_true", "flip"]

@@ -20,6 +20,14 @@ MISSING_WORDS = frozenset(
 """Words that stand for a missing value in a user's target, whatever their capitals."""
 
 
+TOTAL = re.compile(
+    r"\W*((grand |sub)?totals?|sum|overall|count|mean|avg|average|median|min(imum)?|max(imum)?|std|sd|st\.? ?dev|sem|"
+    r"rmse|mae|n\s*=\s*\d+|summe|gesamt|mittelwert)(\W*|\s*[:(±].*| of all| score)",
+    re.IGNORECASE,
+)
+"""What spreadsheets write in place of a name beside numbers that sum up the rows above."""
+
+
 def folded(text: str) -> str:
     """Return a label without what people do not mean by it: capitals, and blanks around it and repeated in it.
 
