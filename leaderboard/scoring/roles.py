@@ -68,8 +68,12 @@ CLOSE = 0.0101
 NUMERIC = re.compile(r"((tensor|array|np\.float\d\d)\()?\W*\d(?!\d{1,3}-\d)")
 """The beginning of a text that has a number, as ``0,49``, ``[0.49]``, ``tensor(0.49)`` and ``<0.49 (0.1)``, but not of
 a date."""
-MARKED = re.compile(r"[-+]?\d*[.,]?\d+\s*%|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?")
-"""A number with a percent sign, a decimal comma or marks between thousands."""
+MARKED = re.compile(
+    r"[-+]?\d*[.,]?\d+\s*(%|[mnpuµμ]M|(±|\+/-).*)|[-+]?\d*,\d+(\.\d+)?|[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?"
+    r"|\[[-+]?\d*[.,]?\d+\]|[\u2212\u2013]\d*[.,]?\d+"
+)
+"""A number with a percent sign, a molar unit, an error, a decimal comma, marks between thousands, brackets or a dash in
+place of its minus."""
 FEW = 20
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
@@ -381,7 +385,7 @@ class Reading:
         row = next(t for t, code in enumerate(codes) if code >= 0 and not re.fullmatch(NUMBER, texts[code]))
         return UserError(
             f"{self.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} is no number: write predictions "
-            "as 0.491, without commas, percent signs (divide by 100), units and brackets; if these are classes, add "
+            "as -0.491, without commas, percent signs (divide by 100), units and brackets; if these are classes, add "
             f"--runs {name} --kind labels; if the predictions are in another column, name it with --runs"
         )
 

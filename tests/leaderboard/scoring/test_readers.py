@@ -310,6 +310,10 @@ NOTATIONS = {
     "an interval": lambda p: f"{p:.3f} (0.5-1)",
     "a tensor": lambda p: f"tensor({p:.3f})",
     "a scalar": lambda p: f"np.float32({p:.3f})",
+    "few different numbers in brackets": lambda p: f"[{10 * p:.0f}]",
+    "few different numbers with a unit": lambda p: f"{10 * p:.0f} nM",
+    "few different numbers with an error": lambda p: f"{10 * p:.0f} ± 1",
+    "a typographic minus": lambda p: f"\u2212{10 * p:.0f}",
 }
 TRUTHS = {
     **dict.fromkeys(("y_true", "target", "active", "label", "output", "True", "rep_1", "baseline_pred"), TRUE),
