@@ -93,7 +93,7 @@ def score(
     json: Json = None,
     csv: Csv = None,
     review: Annotated[Path | None, _option("Of two runs: write what to review here.")] = None,
-    share: Annotated[str, typer.Option("--review-share", help="Share to review.")] = "30%",
+    share: Annotated[str, typer.Option("--review-share", help="Share to review.", show_default="30%")] = "",
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
     from benchmark.files import save
@@ -101,7 +101,9 @@ def score(
     from leaderboard.scoring.review import fragile, to_review
     from leaderboard.scoring.score import score
 
-    if not (part := _share(share, "--review-share")):
+    if share and not review:
+        raise UserError(f"--review-share {share} has no effect without --review FILE: add it, or leave the share out")
+    if not (part := _share(share or "30%", "--review-share")):
         raise UserError(f"--review-share {share}: expected a share above 0%, e.g. 30%")
     given = predictions or []
     if bool(given) == bool(experiment) or (query and not experiment):
@@ -345,6 +347,8 @@ def _check_files(sources: Sequence[str], options: Options, **outputs: Path | Non
     taken = dict.fromkeys([*read, *([_file(options.truth)] if options.truth else [])], "it is read")
     for name, path in outputs.items():
         if path is None or (path.exists() and not path.is_file()):
+            if path and path.is_dir():
+                raise UserError(f"--{name} {path}: is a folder: expected the name of a file to write")
             continue  # such as /dev/null
         if not path.parent.is_dir():
             raise UserError(f"--{name} {path}: there is no folder {path.parent}: create it, or choose another")

@@ -150,6 +150,8 @@ def test_gate_says_how_it_read_each_table_beside_a_report_for_machines_and_refus
         ("score old.csv new.csv --json truth.csv --truth truth.csv", "--json truth.csv: it is read"),
         ("score old.csv new.csv --html x --json x", "--json x: --html writes it"),
         ("score old.csv new.csv --csv none/x.csv", "--csv none/x.csv: there is no folder none"),
+        ("score old.csv new.csv --csv .", "--csv .: is a folder: expected the name of a file to write"),
+        ("score old.csv new.csv --review-share 10%", "--review-share 10% has no effect without --review FILE"),
         ("update old.csv new.csv --csv old.csv", "--csv old.csv: it is read"),
         ("update old.csv new.csv --json - --markdown -", "--markdown -: --json writes it"),
         ("score old.csv ./old.csv", "old.csv and ./old.csv are the same"),
