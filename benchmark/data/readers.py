@@ -219,6 +219,12 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     line, header = rows[0]
     if line > 1 or len(book.sheetnames) > 1:
         notes.append(f"sheet {title!r}, whose header is in row {line}")
+    with book[title]._get_source() as source:
+        xml = source.read().decode(errors="replace")
+    if merged := [ref for ref, row in re.findall(r'<mergeCell ref="(\w+?(\d+):\w+)"', xml) if int(row) > line]:
+        notes.append(f"of merged cells, only the first has a value: {', '.join(merged[:5])}{', …' * (len(merged) > 5)}")
+    if hidden := len(re.findall(r'<row [^>]*\bhidden="(?:1|true)"', xml)):
+        notes.append(f"read like the others: {number_of(hidden, 'hidden row')}")
     texts = np.array([cells + [""] * (width - len(cells)) for _, cells in rows[1:]], dtype=object)
     header += [""] * (width - len(header))
     kept = [bool(text) or bool((texts[:, i] != "").any()) for i, text in enumerate(header)]

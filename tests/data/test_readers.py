@@ -6,6 +6,7 @@ import zipfile
 from datetime import datetime
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -229,6 +230,26 @@ def test_the_stored_results_of_formulas_are_read_also_an_empty_text(kind, stored
             formula = rb'(<c r="B2")[^>]*>(<f>.*?</f>)<v ?(?:/>|></v>)'
             archive.writestr(name, re.sub(formula, rf"\1{kind}>\2{stored}".encode(), source.read(name)))
     assert read(packed.getvalue(), "table.xlsx")["y"].tolist() == [read_as, "1"]
+
+
+def test_merged_cells_and_hidden_rows_of_a_workbook_are_named():
+    book = openpyxl.Workbook()
+    page = book.active
+    page.append(["a title"])
+    page.append(["smiles", "y"])
+    for i in range(6):
+        page.append(["C" * (i + 1), i])
+    page.merge_cells("A1:B1")
+    page.merge_cells("B3:B5")
+    page.row_dimensions[7].hidden = True
+    written = io.BytesIO()
+    book.save(written)
+    table = readers.read(written.getvalue(), "t.xlsx")
+    assert table["y"].tolist() == ["0", "", "", "3", "4", "5"]
+    assert table.attrs["notes"][1:] == [
+        "of merged cells, only the first has a value: B3:B5",
+        "read like the others: 1 hidden row",
+    ]
 
 
 def test_a_damaged_workbook_is_read_or_refused():
