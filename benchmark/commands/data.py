@@ -313,7 +313,9 @@ def _say_report(spec: DatasetSpec, report: Health, short: bool) -> None:
         say(line)
     if not spec.merge and any(repeat.conflict for repeat in report.repeats):
         rule = "mean" if spec.task == "regression" else "majority"
-        say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
+        again = f'write merge = "{rule}" or "drop" into the TOML' if spec.previous else ""
+        again = again or f"run again with --merge {rule} or --merge drop"
+        say(f"  for one target per molecule, {again}")
     if spec.split.startswith(("time:", "group:")):
         say(f"  by {spec.split_column!r}, {_by_column(spec)}")
     excluded = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
@@ -364,6 +366,8 @@ def _next_version(file: Path, name: str) -> None:
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
     for line in filter(None, (found.doubt, *found.notes)):
         say(f"  {line}")
+    if any("--" in line for line in found.notes):
+        say(f"  an update takes no option: write those that are named here as fields into {path.name}")
     _say_report(spec, examine(spec, 99), short=True)
     if found.ignored:
         say(f"  not features, because {last} has no such columns: {', '.join(map(repr, found.ignored))}")

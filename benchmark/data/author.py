@@ -17,11 +17,11 @@ import pandas as pd
 import tomli_w
 
 from benchmark.data.checks.health import Left, left_out
-from benchmark.data.describe import categories, describe_file, table_of
+from benchmark.data.describe import Options, categories, meaning_of, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
-from benchmark.data.readers import MISSING, WORKBOOK
+from benchmark.data.readers import MISSING, REPEATED, WORKBOOK
 from benchmark.data.rows import Rows, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.values import is_missing, refuse_other_mark
@@ -214,7 +214,8 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
             f"{file.name}: {state} {lost[0]!r}, which is a feature of {last}: add it, or describe the table as a "
             "dataset of its own, without --update and with another --name"
         )
-    if twice := [name for name in features if name in table.attrs["repeated"]]:
+    columns = spec.target, spec.smiles, spec.id, *features
+    if twice := [name for name in columns if name in table.attrs["repeated"]]:
         raise UserError(f"{file.name}: several columns are called {twice[0]!r}: rename those that are not meant")
     ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
     if "ignore" in fields or ignored:
@@ -238,40 +239,39 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
 
 
 def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str, ...]:
-    """Return what the description of a table says beyond that of the version before, with the choices of that; it goes
-    to ``fields``, too. Raises UserError as a description does, and for bounds that the version before does not know.
+    """Return what a first description says of the target that it does not say of the version before; ``fields`` get it.
 
-    Rows that ``where`` or ``limits`` leave out may hold anything, so tables with these are not described.
+    Raises UserError as a first description does, and for bounds that the version before does not have. Where that
+    cannot be described by options, as its TOML was edited, or leaves out rows by ``where`` or ``limits``, nothing is
+    said.
     """
+    table, before = table_of(file, fields.get("sheet", ""))[1], raw_table(last).drop(columns=REPEATED)
+    named = last.classes or ((last.negative, last.positive) if last.negative and last.positive else ())
+    known = {"target": last.target, "decimal": last.decimal, "bounds": last.bounds, "log10": last.log10}
+    known |= {"classes": named, "positive": "" if named else last.positive or ""}
+    known["task"] = "" if named or last.positive else last.task
+
+    def said(of: pd.DataFrame) -> tuple[dict[str, Any], list[str]]:
+        notes: list[str] = []
+        held = [word for word in last.missing if is_missing(of[last.target], (word,)).any()]
+        given = Options(**known, ignore_value=held)  # type: ignore[arg-type]
+        return meaning_of(of, given, file.name, notes, last.smiles)[1], notes
+
     if last.where or last.limits:
         return ()
-    table = table_of(file, fields.get("sheet", ""))[1]
-    held = [word for word in last.missing if is_missing(table[last.target], (word,)).any()]
-    named = last.classes or ((last.negative, last.positive) if last.negative and last.positive else ())
-    described = describe_file(
-        file,
-        target=last.target,
-        beside=fields.get("ignore", ()),
-        smiles=last.smiles,
-        id_column=last.id,
-        task="" if named or last.positive else last.task,
-        positive="" if named else last.positive or "",
-        classes=named,
-        one_hot=[column for column, *_ in last.one_hot],
-        ignore_value=held,
-        decimal=last.decimal,
-        bounds=last.bounds,
-        log10=last.log10,
-        sheet=fields.get("sheet", ""),
-        split=last.split,
-        sample="all",
-    )
-    if (relation := described.get("relation", "")) and not last.relation:
-        raise UserError(f"{file.name}: {relation!r} says which values are bounds, and {last.name} has no such column")
-    notes, before = described.get("notes", ""), last.notes.splitlines()
-    fields["notes"] = notes
-    new = [line for line in notes.splitlines() if line not in before]
-    return tuple(line for line in new if not line.startswith("not features"))
+    try:
+        _, old = said(before)
+    except UserError:
+        return ()
+    meaning, notes = said(table)
+    relation = meaning.get("relation", "")
+    if relation and relation not in before and table[relation].str.contains("[<>≤≥]").any():
+        raise UserError(f"{file.name}: {relation!r} says which values are bounds: {last.name} has no such column")
+    known_lines = {*old, *last.notes.splitlines()}
+    new = tuple(line for line in notes if line not in known_lines)
+    if new:
+        fields["notes"] = "\n".join([*filter(None, [last.notes]), *new])
+    return new
 
 
 def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> None:
@@ -304,7 +304,7 @@ def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
     doubt = _doubt(targets(old, cut=False), targets(new, cut=False)) if numbers else ""
     if not both:
         doubt = "nothing is in both versions: are molecules or names written as before, as 7 and not 7.0?"
-    elif new.task == "classification" and changed > 0.5 * len(both):
+    elif not doubt and not new.cut and new.task == "classification" and changed > 0.5 * len(both):
         doubt = "most of what is in both versions has another class: are the classes exchanged?"
     return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed, doubt=doubt)
 

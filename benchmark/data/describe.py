@@ -93,7 +93,9 @@ FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
-FOLDS = re.compile("fold|split", re.IGNORECASE)
+DECIMAL = r"[-+\u2212]?(\d*\.(?!\d{3}$)\d+|(0|\d{4,})?\.\d+|\d*\.\d+[eE][-+]?\d+)"
+"""A number whose point cannot stand between thousands."""
+FOLDS = re.compile(r"(^|[\W_])(cv_?|k_?)?(fold|split)s?([\W_]?(id|no|nr|number|index))?$", re.IGNORECASE)
 PARTS = re.compile(r"(^|[\W_])(is_?)?(train|test|valid|validation|holdout)([\W_]|$)", re.IGNORECASE)
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """A date written as a whole number."""
@@ -203,8 +205,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         )
     if smiles:
         _refuse_reactions(table, smiles, file.name)
-    target = _Target(table, given.target, columns, file.name, notes)
-    meaning = target.fields(given)
+    target, meaning = meaning_of(table, given, file.name, notes, smiles)
     if given.log10 and meaning["task"] == "classification" and not meaning.get("positive", "").startswith(">= "):
         raise UserError(f"{file.name}: --log10 needs a column of numbers, but {given.target!r} holds classes")
     if smiles:
@@ -221,9 +222,6 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
             notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
-    if len(target.numbers) and not given.log10:
-        notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
-    notes += _mixed_units(table, columns, {given.target, smiles})
     sample = {"sample": int(given.sample) if given.sample.isdecimal() else SAMPLED}
     if given.sample == "all" or len(table) <= (sample["sample"] if given.sample else MANY_ROWS):
         sample = {}
@@ -253,6 +251,22 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value or name == "ignore"}
 
 
+def meaning_of(
+    table: pd.DataFrame, given: Options, file: str, notes: list[str], smiles: str = ""
+) -> "tuple[_Target, dict[str, Any]]":
+    """Return the target of a table, and the TOML's fields that say what it means, with ``notes`` on both.
+
+    Raises UserError as ``describe_file`` does.
+    """
+    columns = [name for name in table.columns if name != LINE]
+    target = _Target(table, given.target, columns, file, notes)
+    meaning = target.fields(given)
+    if len(target.numbers) and not given.log10:
+        notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
+    notes += _mixed_units(table, columns, {given.target, smiles})
+    return target, meaning
+
+
 def _of_rows(
     table: pd.DataFrame, columns: Sequence[str], given: Options, meaning: dict[str, Any], notes: list[str], file: str
 ) -> dict[str, Any]:
@@ -278,14 +292,14 @@ def _of_rows(
         listed = ", ".join(map(repr, telling))
         notes.append(f"no feature, as it may say which values are bounds: {listed}; if not, take it out of ignore")
     chosen = {given.target, name, *given.one_hot}
-    if total := next((text for text in table[name] if TOTAL.fullmatch(text.strip())), ""):
+    if total := next((text for text in table[name][-2:] if TOTAL.fullmatch(text.strip())), ""):
         line = table[LINE][table[name] == total].iloc[0]
         raise UserError(
             f"{file}: column {name!r}, line {line}: {total!r} is by its name no row but a summary of the others: "
             "remove it or, if it is a row, rename it"
         )
     said = given.split.partition(":")[2].partition(":")[0]
-    parts = [column for column in columns if _is_part(table[column], column) and column not in {*texts, *chosen, said}]
+    parts = [name for name in columns if name not in {*texts, *chosen, said} and _is_part(table[name], name)]
     if parts:
         listed = ", ".join(map(repr, parts))
         notes.append(f"no feature, as it may say which rows are for training: {listed}; if not, take it out of ignore")
@@ -302,8 +316,12 @@ def _of_rows(
     if "decimal" in meaning and not given.decimal:
         others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
-    for column in read if not given.decimal and "decimal" not in meaning else ():
-        _refuse_grouped(table, column, _present(table[column]), file)
+    inputs = [column for column in read if column not in (said, *table.attrs["native"])]
+    if not given.decimal and "decimal" not in meaning and table.attrs["separator"] == ";":
+        every = {column: _present(table[column]) for column in (*inputs, given.target)}
+        if not any(of.str.fullmatch(DECIMAL).any() for of in every.values()):
+            for column in (name for name in inputs if not every[name].str.contains(".", regex=False).all()):
+                _refuse_grouped(table, column, every[column], file)
     for word in filter(is_number, given.ignore_value):
         held = [column for column in read if is_missing(table[column], (word,)).any()]
         if held:
@@ -311,18 +329,20 @@ def _of_rows(
                 f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
             )
     decimal = meaning.get("decimal", "")
-    numbers, _ = features.numbers_in(table[read].map(lambda text: spelled(text, decimal)) if decimal else table[read])
-    doubts = [(column, one) for column, of in zip(read, numbers.T, strict=True) for one in far(of[np.isfinite(of)])]
+    texts_of = table[inputs].map(lambda text: spelled(text, decimal)) if decimal else table[inputs]
+    numbers, _ = features.numbers_in(texts_of)
+    doubts = [(column, one) for column, of in zip(inputs, numbers.T, strict=True) for one in far(of[np.isfinite(of)])]
     for column, one in doubts[:5]:
         notes.append(f"in the feature {column!r}, {one.said('row')}: if it is a missing value, leave the fields empty")
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 
 def _is_part(texts: pd.Series, name: str) -> bool:
-    """Return whether a column of numbers says by its name and its few values to which part or fold a row belongs."""
-    there = _present(texts)
+    """Return whether a column says by its name and its numbers, from 0 or 1 on, to which part or fold a row belongs."""
     most = 20 if FOLDS.search(name) else 2 if PARTS.search(name) else 0
-    return len(there) > 0 and there.nunique() <= most and bool(there.str.fullmatch(r"\D*\d+").all())
+    values = {*_present(texts)} if most else set()
+    starts = (0,) if most == 2 else (0, 1)
+    return 1 < len(values) <= most and any(values == {str(start + i) for i in range(len(values))} for start in starts)
 
 
 def _refuse_two_marks(table: pd.DataFrame, columns: Sequence[str], meaning: dict[str, Any], file: str) -> None:
@@ -367,7 +387,7 @@ class _Target:
             found["decimal"] = mark
         if self.target in self.table.attrs["native"]:
             mark = ""
-        if suffix := self._suffix(bare):
+        if suffix := self._suffix(bare, bool(given.classes or given.positive or given.task == "classification")):
             found["suffix"] = suffix
         given = replace(given, positive=self._cut(given.positive, mark, suffix))
         bare = bare.map(lambda text: spelled(text, mark, suffix))
@@ -528,12 +548,15 @@ class _Target:
             )
         return mark
 
-    def _suffix(self, texts: pd.Series) -> str:
-        """Return what follows every number, such as %. Raises UserError if it differs."""
+    def _suffix(self, texts: pd.Series, named: bool) -> str:
+        """Return what follows every number, such as %, or most of many if no classes are ``named``. Raises UserError if
+        it differs."""
         parts = texts.str.extract(rf"^([-+\u2212]?[\d.,]+(?:[eE][-+]?\d+)?)\s*({UNIT.pattern})?$")
-        if parts[1].isna().all() or (parts[0].isna().any() and parts[1].notna().mean() <= 0.5):
+        if parts[1].isna().all() or (parts[0].isna().any() and (named or parts[1].notna().mean() <= 0.5)):
             return ""
         parts = parts[parts[0].notna()]  # the others are named where they are
+        if len(parts) < len(texts) and parts[0].nunique() <= MOST_CLASSES:
+            return ""  # classes such as 4 h, 24 h and overnight
         counts = Counter(parts[1].fillna("").str.replace("μ", "µ"))
         if len(counts) > 1:
             listed = ", ".join(f"{unit or 'no unit'} ({number_of(n, 'row')})" for unit, n in counts.most_common())
@@ -698,11 +721,13 @@ class _Target:
 def _refuse_grouped(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> None:
     """Raise UserError if all points in the texts of a column may stand between thousands.
 
-    Where ``;`` separates the fields, one is enough; elsewhere it takes three, beside numbers without a point.
+    Where ``;`` separates the fields, one is enough; elsewhere it takes three, beside numbers without a point, and a 0
+    at the end of one, which programs leave out of decimals.
     """
     pointed = texts[texts.str.contains(".", regex=False)]
     thousands = pointed.str.fullmatch(rf"[-+\u2212]?[1-9]\d{{0,2}}(\.\d{{3}})+\s*({UNIT.pattern})?")
-    enough = len(pointed) > 0 if table.attrs["separator"] == ";" else 2 < len(pointed) < len(texts)
+    elsewhere = 2 < len(pointed) < len(texts) and pointed.str.contains(r"0\b").any()
+    enough = len(pointed) > 0 if table.attrs["separator"] == ";" else elsewhere
     if enough and thousands.all() and column not in table.attrs["native"]:
         raise UserError(
             f"{file}: column {column!r}, line {table[LINE][pointed.index[0]]}: in {pointed.iloc[0]!r}, the point may "
@@ -851,7 +876,7 @@ def offers(file: Path, fields: dict[str, Any], targets: Sequence[str] = ()) -> l
             lines.append(
                 f"{name!r} holds 0 and 1: --split fold:{name} tests on the rows with 1, fold:{name}:0 on those with 0"
             )
-        elif FOLDS.search(name) and _is_part(there, name):
+        elif re.search(r"fold|split", name, re.I) and there.nunique() <= 20 and there.str.fullmatch(r"\D*\d+").all():
             lines.append(
                 f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
             )
@@ -916,8 +941,10 @@ def _orders(x: np.ndarray, y: np.ndarray, whole: bool) -> bool:
     if not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all()):
         return True
     ranks, own = (pd.Series(of).rank().to_numpy() for of in (x, y))  # a number that was rounded, or a row apart
-    most = np.corrcoef(np.sort(ranks), np.sort(own))[0, 1] if np.ptp(ranks) and np.ptp(own) else np.inf
-    return bool(abs(np.corrcoef(ranks, own)[0, 1]) > ALIKE * most) if np.isfinite(most) else False
+    if not (np.ptp(ranks) and np.ptp(own)):
+        return False
+    most = np.corrcoef(np.arange(len(own)), np.sort(own))[0, 1]
+    return bool(abs(np.corrcoef(ranks, own)[0, 1]) > ALIKE * most)
 
 
 def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:

@@ -165,6 +165,7 @@ MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec",
 """German names of months, and a short one that Python does not know."""
 NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
 """Dates that cannot be mistaken, with slashes between their parts."""
+YEARS = re.compile(r"(year|yr|jahr|annee)$|(?<![a-z])(year|yr|jahr|annee|date|datum)s?(?![a-z])", re.IGNORECASE)
 UNORDERED = (
     (r"\d{7,8}", 7, 8, ("%d%m%Y", "%m%d%Y")),
     (r"\d{5,6}", 5, 6, ("%m%Y",)),
@@ -209,9 +210,7 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
 def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
     """Raise UserError for years of two digits that go from 99 to 00, or are beside longer ones."""
     short = known.str.fullmatch(r"(FY|')?\d{1,2}(\.0)?", case=False).to_numpy()
-    named = (
-        re.search(r"year|yr|jahr|annee|date|datum", column, re.IGNORECASE) or known.str.match("FY", case=False).all()
-    )
+    named = YEARS.search(column) or known.str.match("FY", case=False).all()
     around = short.all() and numbers.min() < 50 <= numbers.max()
     beside = not short.all() and numbers[~short].between(1900, 2099).all()
     if named and short.any() and (around or beside):

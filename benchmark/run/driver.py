@@ -167,6 +167,7 @@ def fill(
                             tally.trained.pop()
                             tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
                             report(tally.failed[-1].reason)
+                            _record_failure(store, tally.failed[-1], tally)
                             continue
                 report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
     if tally.trained:

@@ -74,6 +74,8 @@ MARKED = re.compile(
 )
 """A number with a percent sign, a molar unit, an error, a decimal comma, marks between thousands, brackets or a dash in
 place of its minus."""
+ELEMENTS = {"na", "nd"}
+"""Words for what is missing that are symbols of elements, too, if their second letter is small."""
 FEW = 20
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
@@ -247,7 +249,7 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
                 f"{table.name}, column {example!r}: {total!r} is by its name no example but a summary of the others: "
                 "leave out its row or, if it is an example, rename it"
             )
-        if none := next((text for text in ids if text == "NA" or folded(text) in MISSING_WORDS - {"na"}), ""):
+        if none := next((text for text in ids if text in ("NA", "ND") or folded(text) in MISSING_WORDS - ELEMENTS), ""):
             raise UserError(
                 f"{table.name}, column {example!r}: {none!r} stands for a missing value: write the id of the example, "
                 "leave out its row or, if it is an id, rename it"

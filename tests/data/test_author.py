@@ -301,7 +301,7 @@ FIRST = table([5.0, 6.25, 7.5, 9.0])
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"relation": [">", "="] * 18}, "'relation' says which values are bounds, and assay has no such column"),
+        ({"relation": [">", "="] * 18}, "'relation' says which values are bounds: assay has no such column"),
         ({"y.1": 1.0}, "several columns are called 'y'"),
         ({"y": "ND"}, "expected a number, found 'ND'"),
     ],
@@ -326,6 +326,10 @@ def test_a_version_is_described_and_doubted_as_a_first_one(tmp_path, registry):
     path, _, found = next_version(file, "")
     assert [line.partition(" ")[0] for line in found.notes] == ["-999", "'unit'"]
     assert load_spec(str(path)).notes.splitlines() == [*found.notes]
+    toml = path.read_text()
+    path.write_text(toml.replace('notes = "', 'notes = "measured by Ann\\n', 1))
+    FIRST.assign(y=[-999.0] * 4 + FIRST["y"].tolist()[4:]).to_csv(file, index=False)
+    assert load_spec(str(next_version(file, "")[0])).notes.startswith("measured by Ann")
 
 
 def test_versions_without_a_row_in_common_or_with_other_classes_are_doubted(tmp_path, registry):

@@ -284,15 +284,46 @@ def test_points_are_not_read_as_decimal_and_between_thousands_in_one_column(tmp_
         labelled(dataset(csv(tmp_path, texts), decimal=",", task="regression"))
 
 
-@pytest.mark.parametrize(("texts", "asked"), [(["101", "1.004", "7"], True), (["101", "1.04", "7"], False)])
-def test_points_in_a_feature_that_may_stand_between_thousands_are_asked_about(tmp_path, texts, asked):
-    rows = materials(mass=texts * 10)
+@pytest.mark.parametrize(
+    ("texts", "beside", "separator", "asked"),
+    [
+        (["101", "1.004", "7"], "5", ";", True),
+        (["101", "1.04", "7"], "5", ";", False),
+        (["101", "1.004", "7"], "0.250", ";", False),  # whose point stands between no thousands
+        (["1.100", "1.004", "7.250"], "5", ";", False),
+        (["101", "1.004", "7"], "5", ",", False),
+    ],
+)
+def test_points_in_a_feature_that_may_stand_between_thousands_are_asked_about(
+    tmp_path, texts, beside, separator, asked
+):
+    rows = pd.DataFrame({"name": [f"M-{i}" for i in range(30)], "mass": texts * 10, "n": beside, "y": ["a", "b"] * 15})
+    rows.to_csv(tmp_path / "t.csv", index=False, sep=separator)
     if asked:
         with pytest.raises(UserError, match=r"column 'mass', line 3: in '1\.004', the point may be a decimal point"):
-            fields_of(tmp_path, rows, "stable")
+            describe_file(tmp_path / "t.csv", target="y")
     else:
-        assert "mass" not in fields_of(tmp_path, rows, "stable").get("ignore", ())
-    assert "mass" not in fields_of(tmp_path, rows, "stable", decimal=".").get("ignore", ())
+        assert describe_file(tmp_path / "t.csv", target="y")["ignore"] == []
+    assert describe_file(tmp_path / "t.csv", target="y", decimal=".")["ignore"] == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "given"),
+    [
+        (["25 °C", "60 °C", "reflux"], {"classes": ["25 °C", "60 °C", "reflux"]}),
+        (["1M", "2M", "3T"], {"classes": ["1M", "2M", "3T"]}),
+        (["4 h", "4 h", "4 h", "overnight"], {}),
+    ],
+)
+def test_classes_that_look_like_quantities_stay_classes(tmp_path, texts, given):
+    assert labelled(dataset(csv(tmp_path, texts), **given)).keys() == {*SMILES}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("fold_change", [1, 2, 3]), ("scaffold", [0, 1, 1]), ("test_temperature", [25, 600, 25])]
+)
+def test_a_number_that_only_sounds_like_a_part_is_a_feature(tmp_path, name, values):
+    assert fields_of(tmp_path, materials(**{name: values * 10}), "stable")["ignore"] == ["metal"]
 
 
 def test_a_column_whose_commas_are_unclear_says_so_where_it_is_no_feature(tmp_path):
@@ -316,6 +347,8 @@ def test_a_row_that_sums_up_the_others_and_a_number_for_what_is_missing_are_name
     rows = materials()
     rows.loc[[2, 7, 9], "density"] = -999
     assert "in the feature 'density', -999 stands in 3 rows, far" in fields_of(tmp_path, rows, "stable")["notes"]
+    rows.loc[5, "material"] = "STD"
+    assert fields_of(tmp_path, rows, "stable")["id"] == "material"
     rows.loc[29, "material"] = "Total: n=29"
     with pytest.raises(
         UserError, match="column 'material', line 31: 'Total: n=29' is by its name no row but a summary"
@@ -444,7 +477,7 @@ def test_dates_as_a_target_are_pointed_at_and_orders_of_magnitude_better_as_a_lo
         ([">1.5", "<3", ">4"], {}, r"'y': all 36 values are bounds \(< or >\): take them .* --bounds exact"),
         (["0", "1", "inf"], {}, r"'y', line 4: expected a number, found 'inf'"),
         (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value 'seven'"),
-        (["5 nM", "7 nM", "3 nM", "dead"], {}, r"line 5: expected a number, found 'dead'; .* --ignore-value 'dead'"),
+        ([*(f"{i} nM" for i in range(12)), "dead"], {}, r"line 14: expected a number, found 'dead'; .* --ignore-value"),
         (["low", "middle", "high", "huge"], {}, r"two classes, found 4: 'low' .*; if '.*' means a missing value"),
         (["Yes", "No", "y", "n"], {}, "'Yes' and 'y' seem to be the same class: write each class in one way"),
         (["TRUE", "FALSE", "1", "0"], {}, "'0' and 'FALSE', '1' and 'TRUE' seem to be the same class: write each"),
@@ -837,13 +870,14 @@ def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, targe
         y=strength,
         copy=(strength > 0).astype(int),
         rounded=strength.round(1),
+        rare=((strength > 0) & (np.arange(30) < 12)).astype(int),
         verdict=np.where(strength > 0, "A", "B"),
     )
     rows = rows.assign(strength=strength).drop(columns="stable" if target == "strength" else "strength")
     rows.assign(y=-100 * rows["y"]).to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=decimal)
     fields = describe_file(tmp_path / "rows.csv", target=target)
     told = [line.split("'")[1] for line in fields["notes"].splitlines() if "tells the target" in line]
-    assert told == ["y", "copy", "rounded"]
+    assert told == (["y", "rounded"] if target == "strength" else ["y", "copy", "rounded"])
     (metal, verdict) = offers(tmp_path / "rows.csv", fields)
     assert "--one-hot metal" in metal
     assert ("--one-hot verdict" in verdict) == (target == "strength")

@@ -21,8 +21,8 @@ MISSING_WORDS = frozenset(
 
 
 TOTAL = re.compile(
-    r"\W*((grand |sub)?totals?|sum|overall|count|mean|avg|average|median|min(imum)?|max(imum)?|std|sd|st\.? ?dev|sem|"
-    r"rmse|mae|n\s*=\s*\d+|summe|gesamt|mittelwert)(\W*|\s*[:(±].*| of all| score)",
+    r"\W*((grand |sub)?totals?|sum|mean|avg|average|median|std|sd|st\.? ?dev|sem|rmse|mae|summe|gesamt|mittelwert)\W*|"
+    r"((grand |sub)?totals?|mean|average|median)(\s*[:(±].*| of all| score)",
     re.IGNORECASE,
 )
 """What spreadsheets write in place of a name beside numbers that sum up the rows above."""

@@ -620,6 +620,12 @@ def test_a_number_names_a_column_of_parquet_or_json_though_it_would_be_a_first_r
     np.testing.assert_allclose(read(path).values[:, :, 1], P1, atol=1e-6)
 
 
+def test_symbols_of_elements_and_numbers_of_layers_are_ids(tmp_path: Path) -> None:
+    ids = ["Na", "Nd", *(f"n={i}" for i in range(T - 2))]
+    old, new = found(two(example_id=ids, p1=PAIR), tmp_path)
+    assert old.ids.tolist() == new.ids.tolist() == ids
+
+
 def test_ids_stay_text(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": ["001", "1", "1e2", "100"], "p1": [0.1, 0.2, 0.8, 0.9], "y_true": [0, 0, 1, 1]})
     assert read(save(table, tmp_path / "p.csv")).ids.tolist() == ["001", "1", "1e2", "100"]
