@@ -1,5 +1,6 @@
 """Base of both command lines."""
 
+import io
 import os
 import sys
 import warnings
@@ -51,6 +52,9 @@ class App(typer.Typer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leave_clone()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # an encoding without λ must not fail a run at its end
         try:
             return super().__call__(*args, **kwargs)
         except (UserError, OSError, RuntimeError) as error:

@@ -47,7 +47,7 @@ def diagnose(default_dataset: str) -> Iterator[Finding]:
         message, _, remedy = str(error).partition("\n")
         yield Finding("bad", message, remedy.strip(), vital=True)
     else:
-        yield Finding("ok", f"tracking store {opening.uri()}")
+        yield Finding("ok", f"tracking store {opening.without_password(opening.uri())}")
     gpu = f", {torch.cuda.get_device_name()} (used unless --device cpu)" if torch.cuda.is_available() else ""
     yield Finding("ok", f"device: CPU with {os.cpu_count()} cores{gpu}")
     yield from _all_data(default_dataset)

@@ -204,7 +204,8 @@ def run(
         deploy.refuse(cells, register)
     retrainings = sum(len(cell.key.seeds) for cell in cells)
     console.print(
-        f"{number_of(len(cells), 'cell')}, {number_of(retrainings, 'retraining')}; tracking store: {opening.uri()}"
+        f"{number_of(len(cells), 'cell')}, {number_of(retrainings, 'retraining')}; tracking store: "
+        + opening.without_password(opening.uri())
     )
     for line in driver.warnings(cells):
         say(line)
@@ -260,6 +261,8 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
 
     failed, (blocks, published) = 0, read(path, block)
     for part in blocks:
+        part.check()
+    for part in blocks:
         for grids in part.grids():
             cells = [cell for cell in _planned(grids, None, device) if cell.key.digest not in published]
             tally = _train(cells, False, jobs)
@@ -299,9 +302,9 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
         return
     store = tracking.Store()
     if store.uri.startswith("http"):
-        lines.append(f"Browse the runs:       {store.uri}/{store.page(first.key)}")
+        lines.append(f"Browse the runs:       {opening.without_password(store.uri)}/{store.page(first.key)}")
     else:
-        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {store.uri}")
+        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {opening.without_password(store.uri)}")
         lines.append(f"                       then open http://127.0.0.1:5000/{store.page(first.key)}")
     if built:
         lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")
@@ -413,7 +416,7 @@ def plan(
         return
     all_grids = _grids(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
     count = sum(len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds) for grid in all_grids)
-    say(f"looking for {number_of(count, 'cell')} in the tracking store {opening.uri()}")
+    say(f"looking for {number_of(count, 'cell')} in the tracking store {opening.without_password(opening.uri())}")
     cells = _planned(all_grids, settings, device)
     statuses: dict[str, str] = {}
     if opening.nothing_at():

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from benchmark.data.spec import as_written, expand
 from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import make_method, settings_of
-from benchmark.settings import parse_seeds, parse_splits
+from benchmark.settings import items, parse_seeds, parse_splits, refuse_lone_halves
 from benchmark.store.cell import Grid, decode_key
 from benchmark.types import Sampling, Task, Tune
 
@@ -52,7 +52,7 @@ class Block(BaseModel, frozen=True, extra="forbid"):
         for features, (dataset, spec) in itertools.product(self.features, specs.items()):
             if features and not spec.smiles:
                 continue
-            methods = [name.strip() for name in self.method.split(",")]
+            methods = items(self.method)
             if self.settings:
                 methods = [text for name in methods for text in settings_of(name, spec.task, self.sampling)]
             yield [
@@ -62,6 +62,24 @@ class Block(BaseModel, frozen=True, extra="forbid"):
                     readable := [name for name in methods if spec.smiles or not _reads_smiles(name, spec.task, learner)]
                 )
             ]
+
+    def check(self) -> None:
+        """Raise UserError, before anything is trained, for seeds, a method, a learner or features that no cell has."""
+        try:
+            if not items(self.method):
+                raise UserError(f"method = {self.method!r}: expected the name of a method")
+            refuse_lone_halves(parse_seeds(self.seeds), self.sampling)
+            every = {
+                (name, spec.task, spec.backbone, grid.learner, grid.features, grid.tune)
+                for grids in self.grids()
+                for grid in grids
+                for spec in [as_written(grid.datasets[0].partition("@")[0])]
+                for name in grid.methods
+            }
+            for name, task, backbone, learner, features, tune in sorted(every):
+                make_method(name, task, None, backbone, self.sampling, learner, features, tune)
+        except UserError as error:
+            raise UserError(f"block {self.name!r}: {str(error).removeprefix(f'block {self.name!r}: ')}") from error
 
 
 def _reads_smiles(method: str, task: Task, learner: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from filelock import FileLock
 
@@ -80,6 +81,16 @@ def nothing_at(address: str = "") -> str:
     return str(path) if path and not (path.exists() and (path.is_dir() or path.stat().st_size)) else ""
 
 
+def without_password(address: str) -> str:
+    """Return the address of a store as it may be shown.
+
+    >>> without_password("postgresql://me:secret@host:5432/db"), without_password("sqlite:////home/a@b/mlflow.db")
+    ('postgresql://host:5432/db', 'sqlite:////home/a@b/mlflow.db')
+    """
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else address
+
+
 def _database(address: str) -> "URL | None":
     """Return the address of a store that is a database; None for a server or a folder."""
     from sqlalchemy import make_url
@@ -117,9 +128,14 @@ def prepare(address: str) -> None:
     patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
     engine = create_engine(url, connect_args=patience)
     try:
-        inspect(engine).get_table_names()
+        tables = inspect(engine).get_table_names()
     finally:
         engine.dispose()
+    if url.get_backend_name() == SQLITE and tables and "alembic_version" not in tables:
+        raise TrackingError(
+            f"{STORE} {address} is a database of another program, with the tables {', '.join(tables[:5])}: give a file "
+            "of its own, which may be missing"
+        )
 
 
 def _create(path: Path, url: "URL") -> None:
@@ -134,7 +150,8 @@ def _create(path: Path, url: "URL") -> None:
     with FileLock(path.with_name(f".{path.name}.lock")):
         if nothing_at(str(url)):
             with staging(path) as folder:
-                new = url.set(database=str(folder / path.name)).render_as_string(hide_password=False)
+                query = f"?{urlencode(url.query)}" if url.query else ""
+                new = f"sqlite:///{folder / path.name}{query}"  # MLflow would make a folder %C3%BC for one called ü
                 SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
                 (folder / path.name).replace(path)
     sweep(path.parent, path.name)
@@ -176,11 +193,12 @@ def translated_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, SQLAlchemyError, OSError, ImportError) as error:  # OSError: also those of requests
-        reason = (_of_database(error).strip() or type(error).__name__).splitlines()[0][:300]
+        address, where = where, without_password(where)
+        reason = (_of_database(error).strip() or type(error).__name__).splitlines()[0][:300].replace(address, where)
         remedy = next((text for pattern, text in REMEDIES.items() if re.search(pattern, reason)), "")
         if refused(error):
             raise RefusedError("\n  ".join(filter(None, [f"{STORE} {where} refuses it: {reason}", remedy]))) from error
-        url = _database(where)
+        url = _database(address)
         check = "start its server"
         if url and url.get_backend_name() == SQLITE:
             check = "check that it is a database of MLflow that you may read and write"

@@ -13,7 +13,9 @@ from benchmark.errors import UserError
 OURS = "churn-"
 """Part of the name of a hidden folder, by which ``sweep`` tells it from a user's."""
 MARKER = ".churn-leaderboard"
-"""File that marks a folder as a leaderboard, which may be replaced."""
+"""File that marks a folder as a leaderboard, which may be replaced: a version, and the files that were written."""
+OF_SYSTEMS = {MARKER, ".DS_Store", "Thumbs.db", "desktop.ini"}
+"""What may be in a leaderboard without having been written."""
 DAY = 24 * 3600.0
 """Age in seconds from which a hidden folder is one that a killed process has left."""
 
@@ -21,12 +23,18 @@ DAY = 24 * 3600.0
 def claim(out: Path) -> Path:
     """Return the absolute path of ``out``, restored if a build was killed while replacing it.
 
-    Raises UserError if it is a file, or a folder with other content.
+    Raises UserError if it is a file, or a folder with other content, also beside that of a leaderboard.
     """
     out = out.resolve()
     sweep(out.parent, out.name)
     if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
         raise UserError(f"{out} exists and is not a leaderboard: choose another folder")
+    if (out / MARKER).is_file():
+        _, *written = (out / MARKER).read_text(encoding="utf-8").splitlines()
+        files = (path for path in out.rglob("*") if path.name not in OF_SYSTEMS and not path.is_dir())
+        kept = {path.relative_to(out).as_posix() for path in files} - {*written} if written else set()  # before 0.2.0
+        if kept:
+            raise UserError(f"{out} holds {min(kept)}, which no build has written: move it, or choose another folder")
     return out
 
 

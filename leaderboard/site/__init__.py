@@ -35,7 +35,6 @@ def write(
     out = claim(out)
     try:
         with replacing(out) as new:
-            (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
             folders = url_prefixes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
@@ -44,6 +43,8 @@ def write(
             if cite.has(results):
                 for name, content in cite.files(repository, docs):
                     _put(new, name, content)
+            written = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file())
+            (new / MARKER).write_text("\n".join([__version__, *written, ""]), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
     jobs.sweep()

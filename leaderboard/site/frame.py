@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from markupsafe import Markup
 
 from benchmark.measure.intervals import IntervalKind, described
 from benchmark.store.cell import Cell
+from benchmark.store.opening import without_password
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import Style
@@ -139,9 +139,6 @@ def framed(results: Results, whole: Results, kind: IntervalKind, repository: str
     of_all = [("decide.html", "Decide", whole.front), ("molecules.html", "Molecules", whole.front)]
     of_all += [("studies.html", "Studies", whole)] * bool(whole.records)
     store, comma, others = results.source.partition(", ")
-    parts = urlsplit(store)
-    if "@" in parts.netloc:
-        store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     common = ["compare.html", "expect.html", "factors.html", "yours.html"]
     return Frame(
         sampling=results.sampling,
@@ -149,7 +146,7 @@ def framed(results: Results, whole: Results, kind: IntervalKind, repository: str
         repository=repository,
         docs=docs,
         updated=updated(),
-        source=f"{store}{comma}{others}",
+        source=f"{without_password(store)}{comma}{others}",
         folders=folders,
         shared={part.sampling: [*common, *tested(part).values()] for part in whole.by_sampling},
         in_common=[(f"{folders[part.sampling]}{path}", text) for path, text, part in of_all],

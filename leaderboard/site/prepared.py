@@ -33,6 +33,7 @@ def ready(report: Callable[[str], None]) -> Path:
         made_of += program("leaderboard", "benchmark")
     mark = folder / ".made-of"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != made_of:
+        mark.unlink(missing_ok=True)
         if sources[0] == ARCHIVE:
             _unpack(folder)
         else:

@@ -1,5 +1,6 @@
 """The command line agrees with the documentation and MLproject; mistakes give one plain message and exit code 2."""
 
+import io
 import os
 import re
 import shlex
@@ -258,3 +259,11 @@ def test_update_takes_predictions_or_a_dataset(capsys: pytest.CaptureFixture[str
     assert not names[True] & {"old", "new"}
     assert call("update", "old.csv", which=leaderboard_app) == 2
     assert "new" in capsys.readouterr().err.lower()
+
+
+def test_an_output_that_lacks_a_letter_shows_something_else_and_goes_on(monkeypatch):
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert call("list") == 0
+    shown.flush()
+    assert b"475?1,058" in shown.buffer.getvalue()

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.commands import train
-from benchmark.data.spec import as_written
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
-from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.grids import read
 from benchmark.store.cell import Grid
@@ -98,15 +96,31 @@ def test_a_block_without_a_dataset_is_named(tmp_path: Path, dataset: str, messag
         next(read(written(tmp_path, text)).blocks[0].grids())
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("method = 'erm,nope'", "block 'b': unknown method 'nope'"),
+        ("method = 'erm'\nlearner = ['nope']", "block 'b': unknown .*'nope'"),
+        ("method = ' , '", "block 'b': method = ' , ': expected the name of a method"),
+        ("method = 'erm'\nseeds = '3'", "block 'b': under --sampling halves"),
+    ],
+)
+def test_a_mistake_in_a_later_block_is_named_before_anything_is_trained(tmp_path, own_store, fields, message):
+    first = "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'b3db_measured'\nseeds = '2'\n"
+    path = written(tmp_path, f"{first}[[block]]\nname = 'b'\ndataset = 'b3db_measured'\n{fields}")
+    with pytest.raises(UserError, match=message):
+        train._run_grids(path, "", 1, "cpu")
+    assert not (own_store / "mlflow.db").exists()
+
+
 def test_the_grids_of_the_board_are_of_known_datasets_and_of_pipelines_that_can_be_trained() -> None:
     for module in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(module)
     blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml").blocks
     grids = [grid for block in blocks for grids in block.grids() for grid in grids]
     assert len({dataset for grid in grids for dataset in grid.datasets}) == 68
-    rows = {(text, as_written(*g.datasets).task, g.learner, g.features, g.tune) for g in grids for text in g.methods}
-    for text, task, learner, features, tune in rows:
-        make_method(text, task, learner=learner, features=features, tune=tune, sampling="halves")
+    for block in blocks:
+        block.check()
 
 
 def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from benchmark.store.cell import Cell, Record, digest, encode
 from benchmark.store.tables import to_table
 from leaderboard import site
 from leaderboard.read.stored import read
+from tests.conftest import free_port
 
 from .conftest import planned, trained
 
@@ -103,6 +104,31 @@ def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(store, monkeypa
 def test_a_store_in_memory_is_refused_before_anything_is_trained(address):
     with pytest.raises(opening.TrackingError, match="is in memory, and lost at the end: give a file"):
         opening.prepare(address)
+
+
+def test_a_database_of_another_program_stays_as_it_is(own_store):
+    with closing(sqlite3.connect(own_store / "mlflow.db")) as database:
+        database.execute("create table metrics (a int)")
+        database.commit()
+    before = (own_store / "mlflow.db").read_bytes()
+    with pytest.raises(opening.TrackingError, match="of another program, with the tables metrics: give a file of its"):
+        tracking.Store()
+    assert (own_store / "mlflow.db").read_bytes() == before
+
+
+def test_a_store_is_made_in_a_folder_of_any_letters_and_nowhere_else(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "ü" / "h é"))
+    assert tracking.Store().statuses() == {}
+    assert [path.name for path in tmp_path.iterdir()] == ["ü"]
+    assert (tmp_path / "ü" / "h é" / "mlflow.db").exists()
+
+
+def test_a_password_in_the_address_of_a_store_is_not_shown(monkeypatch):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(opening.TrackingError) as raised:
+        tracking.Store(f"http://me:secret@127.0.0.1:{free_port()}")
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("folder", ["a%20b", "what?"])

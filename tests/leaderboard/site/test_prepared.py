@@ -35,6 +35,7 @@ def test_a_checkout_builds_the_board_once_and_again_after_a_change(shipped: Path
     (page.parent / "kept").touch()
     assert prepared.ready(said.append) == page
     assert (page.parent / "kept").exists()
+    (page.parent / "kept").unlink()
     assert len(said) == 1
     write(collect([*published.read(shipped / "0"), make_cell("set", "swa")]), shipped / "0", tables=False)
     assert "SWA" in prepared.ready(said.append).read_text()

@@ -120,6 +120,18 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(tmp_path,
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+def test_a_file_of_the_users_in_a_site_is_kept_and_named(tmp_path: Path, make_cell) -> None:
+    results = collect([make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("twin", 0.1))])
+    with without_figures():
+        page = site.write(results, tmp_path / "site")
+        site.write(results, tmp_path / "site")
+        (page.parent / ".git").mkdir()
+        (page.parent / ".git" / "HEAD").write_text("mine")
+        with pytest.raises(UserError, match=r"holds \.git/HEAD, which no build has written: move it"):
+            site.write(results, tmp_path / "site")
+    assert (page.parent / ".git" / "HEAD").read_text() == "mine"
+
+
 def test_force_takes_nothing_from_earlier_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     list(jobs.made([jobs.Job("one", bytes, ())]))
