@@ -177,6 +177,8 @@ def export(
 
     if out.is_file() or (tidy and tidy.is_file()):
         raise UserError(f"{tidy if tidy and tidy.is_file() else out} is a file: name a folder")
+    if tidy and tidy.resolve().is_relative_to(out.resolve()):
+        raise UserError(f"--tidy {tidy}: is in {out}, which the next export replaces: name another folder")
     results, _ = _finished(store)
     if results.unreadable and store and out.resolve() == Path(store).resolve():
         raise UserError(

@@ -160,6 +160,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["plan", "--dataset", "x" * 10_000], "churn list shows datasets"),
         (["plan", "--method", "bagging:k=999999999999"], ""),
         (["export", "good.csv"], "good.csv is a file: name a folder"),
+        (["export", "all", "--tidy", "all/csv"], "--tidy all/csv: is in all, which the next export replaces"),
         (["submit", "--check", ".", "--comment", "good.csv"], "good.csv: is a file of the submission"),
         (["submit", "--check", ".", "--out", "site"], "--out is for the pages, which --check does not build"),
         (["compare", "erm", "bagging", "--markdown", "good.md"], "--markdown is for published numbers"),
