@@ -42,8 +42,14 @@ def folder_of(variable: str) -> Path | None:
 
 
 def home() -> Path:
-    """Return the folder of the user's store, datasets and methods: ``CHURN_HOME``, or the working folder."""
-    return folder_of("CHURN_HOME") or Path.cwd()
+    """Return the folder of the user's store, datasets and methods: ``CHURN_HOME``, or the working folder.
+
+    Raises UserError if it is a file.
+    """
+    folder = folder_of("CHURN_HOME") or Path.cwd()
+    if folder.is_file():
+        raise UserError(f"CHURN_HOME={folder} is a file: name a folder")
+    return folder
 
 
 def files_in(folder: Path, pattern: str) -> list[Path]:

@@ -98,6 +98,13 @@ def test_a_path_through_a_file_is_an_error_that_names_it(tmp_path):
         cache.save(tmp_path / "file" / "name", b"text")
 
 
+def test_a_home_that_is_a_file_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="CHURN_HOME=.*file is a file: name a folder"):
+        cache.home()
+
+
 @pytest.mark.parametrize("named", ["~/mine", "mine"])
 def test_the_folder_may_be_named_from_home_or_from_here(tmp_path, monkeypatch, named):
     monkeypatch.setenv("HOME", str(tmp_path))
