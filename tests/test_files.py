@@ -101,7 +101,7 @@ def test_a_path_through_a_file_is_an_error_that_names_it(tmp_path):
 def test_a_home_that_is_a_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "file"))
-    with pytest.raises(UserError, match="CHURN_HOME=.*file is a file: name a folder"):
+    with pytest.raises(UserError, match=r"CHURN_HOME=.*file is a file: name a folder"):
         cache.home()
 
 

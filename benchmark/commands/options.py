@@ -21,7 +21,7 @@ PAIRWISE = ("svm", "multi_kernel", "kernel_ridge")
 """Those of them whose time and memory grow with the square of the rows, left out where there are many."""
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
-console = Console(soft_wrap=True, highlight=False)
+console = Console(soft_wrap=True, highlight=False, emoji=False)
 
 
 def say(text: str) -> None:

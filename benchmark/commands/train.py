@@ -304,7 +304,8 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
     if store.uri.startswith("http"):
         lines.append(f"Browse the runs:       {opening.without_password(store.uri)}/{store.page(first.key)}")
     else:
-        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {opening.without_password(store.uri)}")
+        shown = store.uri if opening.without_password(store.uri) == store.uri else '"$MLFLOW_TRACKING_URI"'
+        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {shown}")
         lines.append(f"                       then open http://127.0.0.1:5000/{store.page(first.key)}")
     if built:
         lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")

@@ -233,7 +233,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
             raise  # such as a full disk
         raise UserError(
             f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
-            "'missing', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
+            "'missing', 'decimal', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
         ) from error
     return path, last, replace(_changed(spec, load_spec(path.stem)), ignored=ignored, notes=notes)
 
@@ -264,13 +264,22 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
     except UserError:
         return ()
     meaning, notes = said(table)
-    relation = meaning.get("relation", "")
-    if relation and relation not in before and table[relation].str.contains("[<>≤≥]").any():
-        raise UserError(f"{file.name}: {relation!r} says which values are bounds: {last.name} has no such column")
-    known_lines = {*old, *last.notes.splitlines()}
-    new = tuple(line for line in notes if line not in known_lines)
-    if new:
-        fields["notes"] = "\n".join([*filter(None, [last.notes]), *new])
+    relation, bounds = meaning.get("relation", ""), "[<>≤≥]"
+    if relation and not last.relation:
+        held = before[relation].str.contains(bounds).any() if relation in before else False
+        if table[relation].str.contains(bounds).any() and not held:
+            raise UserError(f"{file.name}: {relation!r} says which values are bounds: {last.name} has no such column")
+        notes = [line for line in notes if "bounds" not in line]  # which the TOML takes as values
+
+    def plain(line: str) -> str:
+        return re.sub(r"\d[\d,]* of \d[\d,]*|\d[\d,]*(?= rows?\b)|\(\d+\)", "", line)  # without numbers of rows
+
+    earlier = last.notes.splitlines()
+    known_lines = {*map(plain, (*old, *earlier))}
+    new = tuple(line for line in notes if plain(line) not in known_lines)
+    now = {plain(line): line for line in notes}
+    if notes or earlier:
+        fields["notes"] = "\n".join([*(now.get(plain(line), line) for line in earlier), *new])
     return new
 
 

@@ -96,7 +96,9 @@ YEARS = re.compile("year|jahr|yr", re.IGNORECASE)
 DECIMAL = r"[-+\u2212]?(\d*\.(?!\d{3}$)\d+|(0|\d{4,})?\.\d+|\d*\.\d+[eE][-+]?\d+)"
 """A number whose point cannot stand between thousands."""
 FOLDS = re.compile(r"(^|[\W_])(cv_?|k_?)?(fold|split)s?([\W_]?(id|no|nr|number|index))?$", re.IGNORECASE)
-PARTS = re.compile(r"(^|[\W_])(is_?)?(train|test|valid|validation|holdout)([\W_]|$)", re.IGNORECASE)
+PARTS = re.compile(
+    r"(is|in)?[\W_]?(train|training|test|valid|validation|holdout)([\W_]?(set|split|mask|flag|id))?", re.IGNORECASE
+)
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """A date written as a whole number."""
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
@@ -339,7 +341,7 @@ def _of_rows(
 
 def _is_part(texts: pd.Series, name: str) -> bool:
     """Return whether a column says by its name and its numbers, from 0 or 1 on, to which part or fold a row belongs."""
-    most = 20 if FOLDS.search(name) else 2 if PARTS.search(name) else 0
+    most = 20 if FOLDS.search(name) else 2 if PARTS.fullmatch(name) else 0
     values = {*_present(texts)} if most else set()
     starts = (0,) if most == 2 else (0, 1)
     return 1 < len(values) <= most and any(values == {str(start + i) for i in range(len(values))} for start in starts)

@@ -165,7 +165,7 @@ MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec",
 """German names of months, and a short one that Python does not know."""
 NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
 """Dates that cannot be mistaken, with slashes between their parts."""
-YEARS = re.compile(r"(year|yr|jahr|annee)$|(?<![a-z])(year|yr|jahr|annee|date|datum)s?(?![a-z])", re.IGNORECASE)
+YEARS = re.compile(r"(year|yr|jahr|annee)$|^year(?![a-z])|(^|[\W_])(date|datum)$", re.IGNORECASE)
 UNORDERED = (
     (r"\d{7,8}", 7, 8, ("%d%m%Y", "%m%d%Y")),
     (r"\d{5,6}", 5, 6, ("%m%Y",)),

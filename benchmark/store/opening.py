@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode
 
 from filelock import FileLock
 
@@ -87,8 +87,10 @@ def without_password(address: str) -> str:
     >>> without_password("postgresql://me:secret@host:5432/db"), without_password("sqlite:////home/a@b/mlflow.db")
     ('postgresql://host:5432/db', 'sqlite:////home/a@b/mlflow.db')
     """
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else address
+    address = re.sub(r"([?&]password=)[^&]*", r"\1***", address)
+    if address.startswith("http"):
+        return re.sub(r"^(https?://)[^/?#]*@", r"\1", address)
+    return re.sub(r"^([\w+.-]+://)(?!/)(?:[^/?#]*|[^:/?#@]*:[^@]*)@", r"\1", address)
 
 
 def _database(address: str) -> "URL | None":
@@ -151,7 +153,8 @@ def _create(path: Path, url: "URL") -> None:
         if nothing_at(str(url)):
             with staging(path) as folder:
                 query = f"?{urlencode(url.query)}" if url.query else ""
-                new = f"sqlite:///{folder / path.name}{query}"  # MLflow would make a folder %C3%BC for one called ü
+                place = str(folder / path.name).replace("%", "%25").replace("?", "%3F")
+                new = f"sqlite:///{place}{query}"  # MLflow would make a folder %C3%BC for one called ü
                 SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
                 (folder / path.name).replace(path)
     sweep(path.parent, path.name)

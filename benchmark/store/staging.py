@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unicodedata import normalize
 
 from benchmark.errors import UserError
 
@@ -27,12 +28,14 @@ def claim(out: Path) -> Path:
     """
     out = out.resolve()
     sweep(out.parent, out.name)
-    if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
+    others = {path.name for path in out.iterdir()} - OF_SYSTEMS if out.is_dir() else out.exists()
+    if others and not (out / MARKER).is_file():
         raise UserError(f"{out} exists and is not a leaderboard: choose another folder")
     if (out / MARKER).is_file():
-        _, *written = (out / MARKER).read_text(encoding="utf-8").splitlines()
-        files = (path for path in out.rglob("*") if path.name not in OF_SYSTEMS and not path.is_dir())
-        kept = {path.relative_to(out).as_posix() for path in files} - {*written} if written else set()  # before 0.2.0
+        written = {*(out / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
+        files = (path for path in out.rglob("*") if not path.name.startswith("._") and path.name not in OF_SYSTEMS)
+        names = {normalize("NFC", path.relative_to(out).as_posix()) for path in files if not path.is_dir()}
+        kept = names - written if written else set()  # a site of before 0.2.0 has no list
         if kept:
             raise UserError(f"{out} holds {min(kept)}, which no build has written: move it, or choose another folder")
     return out

@@ -126,7 +126,7 @@ def terminal(tables: Sequence[Table], lines: Sequence[str] = ()) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = Console(width=None if Console().is_terminal else 120, emoji=False)
     for table in tables:
         grid = RichTable(title=table.title, title_justify="left", caption=table.caption, caption_justify="left")
         for name, number in zip(table.header, table.numeric(), strict=True):

@@ -318,6 +318,35 @@ def test_a_version_that_a_first_description_would_refuse_or_read_otherwise_is_re
     assert not (registry / "assay_v2.toml").exists()
 
 
+def test_bounds_that_come_with_a_later_version_are_refused_and_those_that_were_taken_as_values_stay_so(
+    tmp_path, registry
+):
+    file = tmp_path / "assay.csv"
+    FIRST.head(30).to_csv(file, index=False)
+    toml = registered(file)
+    FIRST.head(33).assign(relation="=").to_csv(file, index=False)
+    next_version(file, "")
+    FIRST.assign(relation=[">", "="] * 18).to_csv(file, index=False)
+    with pytest.raises(UserError, match="'relation' says which values are bounds: assay_v2 has no such column"):
+        next_version(file, "")
+    for path in registry.glob("assay*"):
+        path.unlink()
+    registered(file)
+    toml.write_text(re.sub(r"(?m)^(relation|bounds) = .*$", "", toml.read_text()))
+    FIRST.assign(relation=[">", "="] * 18).tail(33).to_csv(file, index=False)
+    assert next_version(file, "")[2].notes == ()
+
+
+def test_notes_say_how_many_rows_the_last_version_has(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    rows = FIRST.assign(y=[f">{y}" if i % 3 else str(y) for i, y in enumerate(FIRST["y"])])
+    for n in (30, 33, 36):
+        rows.head(n).to_csv(file, index=False)
+        path = registered(file) if n == 30 else next_version(file, "")[0]
+    (line,) = [line for line in load_spec(str(path)).notes.splitlines() if "bounds" in line]
+    assert line.startswith("24 of 36 values are bounds")
+
+
 def test_a_version_is_described_and_doubted_as_a_first_one(tmp_path, registry):
     file = tmp_path / "assay.csv"
     FIRST.head(30).to_csv(file, index=False)

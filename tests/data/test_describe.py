@@ -320,7 +320,13 @@ def test_classes_that_look_like_quantities_stay_classes(tmp_path, texts, given):
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("fold_change", [1, 2, 3]), ("scaffold", [0, 1, 1]), ("test_temperature", [25, 600, 25])]
+    ("name", "values"),
+    [
+        ("fold_change", [1, 2, 3]),
+        ("scaffold", [0, 1, 1]),
+        ("test_temperature", [25, 600, 25]),
+        ("test_result", [0, 1, 1]),
+    ],
 )
 def test_a_number_that_only_sounds_like_a_part_is_a_feature(tmp_path, name, values):
     assert fields_of(tmp_path, materials(**{name: values * 10}), "stable")["ignore"] == ["metal"]

@@ -109,6 +109,7 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("given:f", ["train", "holdout validation"], "found 'holdout validation' in line 7"),
         ("time:year", ["99", "01"], "column 'year', line 2: '99' may be a year of two digits"),
         ("time:Jahr", ["2016", "15"], "column 'Jahr', line 7: '15' may be a year of two digits"),
+        ("time:assay_date", ["99", "01"], "column 'assay_date', line 2: '99' may be a year of two digits"),
         ("time:Year tested", ["99", "01"], "column 'Year tested', line 2: '99' may be a year of two digits"),
         ("time:batch", ["FY99", "FY01"], "'FY99' may be a year of two digits"),
         ("ood:f", ["train", "x"], "found 'x' in line 7; for numbers"),

@@ -49,6 +49,11 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
     np.testing.assert_array_equal(moments(texts), days)
 
 
+@pytest.mark.parametrize("column", ["candidate", "days_since_update", "pyrolysis_run", "years_old", "Date of batch"])
+def test_small_numbers_under_a_name_that_contains_a_date_are_numbers(column: str) -> None:
+    assert moments(["60", "1"], column).tolist() == [60, 1]
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

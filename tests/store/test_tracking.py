@@ -120,8 +120,17 @@ def test_a_store_is_made_in_a_folder_of_any_letters_and_nowhere_else(tmp_path, m
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "ü" / "h é"))
     assert tracking.Store().statuses() == {}
+    for name in ("a%2541.db", "b%3Fc.db"):
+        opening.prepare(f"sqlite:///{tmp_path}/ü/{name}")
+    assert {"a%41.db", "b?c.db"} < {path.name for path in (tmp_path / "ü").iterdir()}
     assert [path.name for path in tmp_path.iterdir()] == ["ü"]
     assert (tmp_path / "ü" / "h é" / "mlflow.db").exists()
+
+
+@pytest.mark.parametrize("password", ["p[w", "p/w", "p#w", "p?w", "p@w"])
+def test_no_password_of_a_database_is_shown(password):
+    assert opening.without_password(f"postgresql+psycopg://me:{password}@host/db") == "postgresql+psycopg://host/db"
+    assert password not in opening.without_password(f"postgresql://host/db?user=me&password={password}")
 
 
 def test_a_password_in_the_address_of_a_store_is_not_shown(monkeypatch):
