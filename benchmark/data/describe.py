@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from pathlib import Path
 from typing import Any
 
@@ -284,7 +284,7 @@ def _of_rows(
                 meaning["decimal"] = mark
         except UserError as error:
             unclear[name] = str(error).rpartition(": in ")[2]
-    texts = _not_numbers(table, columns, meaning)
+    texts, numbers = _not_numbers(table, columns, meaning)
     name = given.id_column or _id_column(table, columns, given.target, texts)
     numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
     if numbered:
@@ -300,8 +300,8 @@ def _of_rows(
             f"{file}: column {name!r}, line {line}: {total!r} is by its name no row but a summary of the others: "
             "remove it or, if it is a row, rename it"
         )
-    said = given.split.partition(":")[2].partition(":")[0]
-    parts = [name for name in columns if name not in {*texts, *chosen, said} and _is_part(table[name], name)]
+    divides = given.split.partition(":")[2].partition(":")[0]
+    parts = [name for name in columns if name not in {*texts, *chosen, divides} and _is_part(table[name], name)]
     if parts:
         listed = ", ".join(map(repr, parts))
         notes.append(f"no feature, as it may say which rows are for training: {listed}; if not, take it out of ignore")
@@ -316,9 +316,9 @@ def _of_rows(
             "a column one"
         )
     if "decimal" in meaning and not given.decimal:
-        others = {*ignored, name, *given.one_hot, given.split.partition(":")[2].partition(":")[0]}
+        others = {*ignored, name, *given.one_hot, divides}
         _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
-    inputs = [column for column in read if column not in (said, *table.attrs["native"])]
+    inputs = [column for column in read if column != divides]
     if not given.decimal and "decimal" not in meaning and table.attrs["separator"] == ";":
         every = {column: _present(table[column]) for column in (*inputs, given.target)}
         if not any(of.str.fullmatch(DECIMAL).any() for of in every.values()):
@@ -330,11 +330,8 @@ def _of_rows(
             notes.append(
                 f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
             )
-    decimal = meaning.get("decimal", "")
-    texts_of = table[inputs].map(lambda text: spelled(text, decimal)) if decimal else table[inputs]
-    numbers, _ = features.numbers_in(texts_of)
-    doubts = [(column, one) for column, of in zip(inputs, numbers.T, strict=True) for one in far(of[np.isfinite(of)])]
-    for column, one in doubts[:5]:
+    doubts = ((column, one) for column in inputs for one in far(numbers[column][np.isfinite(numbers[column])]))
+    for column, one in islice(doubts, 5):
         notes.append(f"in the feature {column!r}, {one.said('row')}: if it is a missing value, leave the fields empty")
     return {"id": name, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
@@ -1043,8 +1040,11 @@ def _is_row_number(texts: pd.Series, name: str) -> bool:
     return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
 
 
-def _not_numbers(table: pd.DataFrame, columns: Sequence[str], found: dict[str, Any]) -> dict[str, str]:
-    """Return the columns that hold no number, or anything else, with the line and text of the first that is none."""
+def _not_numbers(
+    table: pd.DataFrame, columns: Sequence[str], found: dict[str, Any]
+) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the columns that hold no number, or anything else, with the line and text of the first that is none; and
+    the numbers (N,) of all columns."""
     own = table[columns]
     if mark := found.get("decimal", ""):
         texts = own.columns.difference(table.attrs["native"])
@@ -1057,4 +1057,4 @@ def _not_numbers(table: pd.DataFrame, columns: Sequence[str], found: dict[str, A
             others[name] = f"line {row[LINE]}: {row[name][:40]!r}"
         elif empty.all():
             others[name] = "empty"
-    return others
+    return others, dict(zip(columns, numbers.T, strict=True))
