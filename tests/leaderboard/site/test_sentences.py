@@ -1,7 +1,6 @@
 """The page on the churn to expect says the range of its figure, which names every point."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,10 +40,3 @@ def test_every_family_of_the_figure_is_named_where_the_pointer_rests(families: R
     dot = of[4].dots[0]
     assert f"Family &lt;{dot.name[8]}&gt; &amp; co: {dot.x:.3g}, churn {dot.y:.3g}" in tips
     assert {dot.papers for dot in of[0].dots} == {True, False}
-
-
-def test_a_site_of_few_families_has_the_page_and_says_what_it_takes(built: Path):
-    page = (built / "expect.html").read_text(encoding="utf-8")
-    assert "this page needs 8 families of datasets of one task" in page
-    assert '<a href="expect.html" aria-current="page">What to expect</a>' in page
-    assert 'href="expect.html">What to expect</a>' in (built / "index.html").read_text(encoding="utf-8")
