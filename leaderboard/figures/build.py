@@ -1,9 +1,8 @@
 """All figures of the site, drawn from results."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -23,7 +22,7 @@ from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
-from leaderboard.tables.boards import Board, BoardRow, boards
+from leaderboard.tables.boards import Board, boards
 from leaderboard.tables.builders import comparisons
 from leaderboard.tables.builders.factors import grid
 from leaderboard.tables.summary import summary_of
@@ -49,15 +48,11 @@ def _drawn(drawing: Drawing) -> bytes:
     return DRAWN.dump_json(draw(drawing))
 
 
-@cache
-def _libraries() -> list[str]:
-    return [version(name) for name in ("matplotlib", "rdkit")]
-
-
 def _name(drawing: Drawing) -> str:
     function = f"{drawing.draw.__module__}.{drawing.draw.__qualname__}"
-    given = hashlib.sha256(to_json((drawing.given, drawing.terms), inf_nan_mode="constants", fallback=_spelled))
-    return named("figure", [_libraries(), function, program("benchmark", "leaderboard"), given.hexdigest()], ".json")
+    given = to_json((drawing.given, drawing.terms), inf_nan_mode="constants", fallback=_spelled).decode()
+    code = program("benchmark", "leaderboard"), version("matplotlib"), version("rdkit")
+    return named("figure", [function, *code, given], ".json")
 
 
 def _spelled(value: object) -> Any:
@@ -70,12 +65,9 @@ SHOWN = ("churn", "delta_churn")
 
 def _shown(board: Board) -> Board:
     """Return only what figures show of a board, so that nothing else redraws them."""
-
-    def bare(row: BoardRow) -> BoardRow:
-        estimates = {key: row.estimates[key] for key in SHOWN if key in row.estimates}
-        return replace(row, estimates=estimates, differs=())
-
-    return replace(board, rows=tuple(map(bare, board.rows)), notes=())
+    shown = [{key: row.estimates[key] for key in SHOWN if key in row.estimates} for row in board.rows]
+    rows = (replace(row, estimates=of, differs=()) for row, of in zip(board.rows, shown, strict=True))
+    return replace(board, rows=tuple(rows), notes=())
 
 
 def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
@@ -84,11 +76,14 @@ def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
             yield charts.drawing(f"study-{study.slug}-{chart.key}", chart)
 
 
+def _reference(results: Results) -> str:
+    """Return the title of ERM; "" without it."""
+    return next((d.reference.title for part in results.every for d in part.datasets if d.reference), "")
+
+
 def styles_of(whole: Results) -> dict[str, Style]:
     """Return the look of each method of a site, in all its figures and pages, under all samplings."""
-    titles = [title for part in whole.every for title in part.methods()]
-    reference = next((d.reference.title for part in whole.every for d in part.datasets if d.reference), "")
-    return styles(titles, reference)
+    return styles((title for part in whole.every for title in part.methods()), _reference(whole))
 
 
 TRAINED_ON: Mapping[Sampling, str] = {
@@ -115,7 +110,7 @@ def of_results(
     so that the others are drawn in the meantime.
     """
     board_of = {board.dataset: _shown(board) for board in boards(results) if board.evalset == "id"}
-    reference = next((d.reference.title for d in results.datasets if d.reference), "")
+    reference = _reference(results)
     method_styles = method_styles or styles_of(results)
     compared = [method for method in results.methods() if method != reference]
     curves = {d.name: captured for d in results.datasets if (captured := comparisons.curves(d))}

@@ -8,7 +8,8 @@ from typing import Any
 from benchmark.measure.intervals import Estimate
 from benchmark.study.report import Axis, Chart, Point
 from leaderboard.figures.figure import Drawing, Figure
-from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, Axes, axes, finish, sheet, ticks
+from leaderboard.figures.parts import crossed, scaled
+from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, Axes, axes, finish, logarithmic, sheet, ticks
 from leaderboard.tables.studies import estimate
 
 INTERVALS = "Bars: 95 % intervals."
@@ -16,6 +17,8 @@ INTERVALS = "Bars: 95 % intervals."
 
 @dataclass(frozen=True)
 class Mark:
+    """A point in the units of the axes."""
+
     x: Estimate
     y: Estimate
     label: str
@@ -24,13 +27,13 @@ class Mark:
 
 def drawing(key: str, chart: Chart) -> Drawing:
     """Return the drawing of a chart, which holds only the numbers of its series and not the predictions behind them."""
-    series = {name: [_mark(point) for point in points] for name, points in chart.series.items()}
+    series = {name: [_mark(chart, point) for point in points] for name, points in chart.series.items()}
     return Drawing(draw, (key, replace(chart, series={}), series))
 
 
-def _mark(point: Point) -> Mark:
+def _mark(chart: Chart, point: Point) -> Mark:
     x = Estimate(float(point.x), nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
-    return Mark(x, estimate(point.y), point.label, point.chosen)
+    return Mark(scaled(x, chart.x.scale), scaled(estimate(point.y), chart.y.scale), point.label, point.chosen)
 
 
 def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure:
@@ -42,14 +45,17 @@ def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure
     for i, (name, marks) in enumerate(series.items()):
         colour = INK if i == 0 else COLOURS[(i - 1) % len(COLOURS)]
         if chart.joined and len(marks) > 1:
-            ax.plot(*zip(*(_at(chart, mark) for mark in marks), strict=True), color=colour, linewidth=0.8, zorder=1)
+            path = zip(*((mark.x.value, mark.y.value) for mark in marks), strict=True)
+            ax.plot(*path, color=colour, linewidth=0.8, zorder=1)
+        shape: dict[str, Any] = {"color": colour, "marker": MARKERS[i % len(MARKERS)]}
         for mark in marks:
-            _cross(ax, chart, mark, {"color": colour, "marker": MARKERS[i % len(MARKERS)]})
-        ax.plot([], [], label=name, linewidth=0, markersize=3.8, color=colour, marker=MARKERS[i % len(MARKERS)])
-        points += ["{} ({:.3g}, {:.3g})".format(name, *_at(chart, mark)) for mark in marks]
+            crossed(ax, mark.x, mark.y, colour)
+            ax.plot([mark.x.value], [mark.y.value], markersize=7 if mark.chosen else 3.8, **shape)
+        ax.plot([], [], label=name, linewidth=0, markersize=3.8, **shape)
+        points += [f"{name} ({mark.x.value:.3g}, {mark.y.value:.3g})" for mark in marks]
     _scale(ax, chart.x, "x")
     _scale(ax, chart.y, "y")
-    _labels(ax, chart, series)
+    _labels(ax, series)
     ax.set_xlabel(chart.x.label)
     ax.set_title(chart.y.label, loc="left", fontsize=7.5, pad=4)
     ax.grid()
@@ -59,23 +65,11 @@ def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure
     return finish(on, key=key, title=chart.title, caption=f"{chart.caption} {INTERVALS}", alt=alt)
 
 
-def _at(chart: Chart, mark: Mark) -> tuple[float, float]:
-    return mark.x.value * chart.x.scale, mark.y.value * chart.y.scale
-
-
-def _cross(ax: Axes, chart: Chart, mark: Mark, look: dict[str, Any]) -> None:
-    thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "solid_capstyle": "butt"}
-    (x, y), across, up = _at(chart, mark), chart.x.scale, chart.y.scale
-    ax.plot([mark.x.low * across, mark.x.high * across], [y] * 2, **thin)
-    ax.plot([x] * 2, [mark.y.low * up, mark.y.high * up], **thin)
-    ax.plot([x], [y], markersize=7 if mark.chosen else 3.8, **look)
-
-
-def _labels(ax: Axes, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> None:
+def _labels(ax: Axes, series: Mapping[str, Sequence[Mark]]) -> None:
     """Write the labels of points, on the side with room for them."""
     ax.autoscale_view()
     for mark in (mark for marks in series.values() for mark in marks if mark.label):
-        at = _at(chart, mark)
+        at = mark.x.value, mark.y.value
         right = ax.transAxes.inverted().transform(ax.transData.transform(at))[0] > 0.75
         side: dict[str, Any] = {"xytext": (-4, 4), "ha": "right"} if right else {"xytext": (4, 4), "ha": "left"}
         ax.annotate(mark.label, at, textcoords="offset points", fontsize=6, **side)
@@ -86,14 +80,9 @@ def _scale(ax: Axes, axis: Axis, which: Any) -> None:
     if axis.names:
         drawn.set_ticks(range(len(axis.names)), axis.names)
         ax.set(**{f"{which}lim": (-0.5, len(axis.names) - 0.5)})
-        return
-    if not axis.log:
+    elif axis.log:
+        ax.set(**{f"{which}scale": "log"})
+        low, high = drawn.get_view_interval()
+        logarithmic(drawn, (1, 2, 5) if high < 100 * low else (1,), "{x:g}")
+    else:
         ticks(ax, axis=which)
-        return
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    ax.set(**{f"{which}scale": "log"})
-    low, high = drawn.get_view_interval()
-    drawn.set_major_locator(LogLocator(10, subs=(1, 2, 5) if high < 100 * low else (1,)))
-    drawn.set_major_formatter(StrMethodFormatter("{x:g}"))
-    drawn.set_minor_formatter(NullFormatter())

@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.style import COLOURS, COLUMN, INK, TIP, Axes, axes, finish, sheet, ticks
+from leaderboard.figures.style import COLOURS, COLUMN, INK, TIP, Axes, axes, finish, logarithmic, sheet, ticks
 from leaderboard.read.results import Results
 from leaderboard.tables.builders.churn_to_expect import Shown, correlation, scale_of, shown
 from leaderboard.tables.churn_lines import FEWEST, methods_of, with_method
@@ -84,12 +84,8 @@ def churn_against(task: Task, drawn: Sequence[Panel]) -> Figure:
 
 def _draw(ax: Axes, panel: Panel) -> None:
     if panel.of.log:
-        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(10, subs=(1, 3)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        logarithmic(ax.xaxis, (1, 3), "{x:,.0f}")
     for dot in panel.dots:
         tip = f"{TIP}{dot.name}: {dot.x:,.3g}, churn {dot.y:.3g}"
         ax.plot([dot.x], [dot.y], markersize=3, gid=tip, linewidth=0, alpha=0.8, **LOOKS[dot.papers])

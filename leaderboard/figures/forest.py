@@ -22,7 +22,7 @@ def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterab
     known: dict[str, dict[str, tuple[Estimate, BoardRow]]] = {method: {} for method in methods}
     for board in boards:
         for row in board.rows:
-            if row.title in known and (estimate := estimate_of(row, "delta_churn")):
+            if row.title in known and (estimate := estimate_of(row, "delta_churn", 100)):
                 known[row.title][board.title] = estimate, row
     boards = [board for board in boards if any(board.title in by_board for by_board in known.values())]
     kept, left_out = calmest([method for method, by_board in known.items() if by_board], boards, MOST)
@@ -41,10 +41,10 @@ def forest(boards: Sequence[Board], styles: Mapping[str, Style], methods: Iterab
         for j, method in enumerate(kept):
             if board.title in known[method]:
                 estimate, row = known[method][board.title]
-                whiskers(ax, estimate, i * each + 1.5 + j, styles[method], hollow=bool(row.marks), scale=100)
+                whiskers(ax, estimate, i * each + 1.5 + j, styles[method], hollow=bool(row.marks))
                 drawn.append(estimate)
     ax.axvline(0, color=INK, linewidth=0.8)
-    ax.set_xlim(*limits(drawn, 100, zero=True))
+    ax.set_xlim(*limits(drawn, zero=True))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")

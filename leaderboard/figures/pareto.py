@@ -23,18 +23,6 @@ class Point:
     marked: bool
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Labels and scale of the two axes. ``better`` is +1 if a higher ``quality`` is better and −1 otherwise."""
-
-    quality: str
-    churn: str
-    better: int
-    times: float
-
-
-MATCHED = Scale("Matched accuracy (%)", "Matched churn (%)", +1, 100)
-DIFFERENCE = Scale("Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)", +1, 100)
 FRONT = "Line: Pareto front of the filled methods."
 LETTERS = 28
 """Of a line of the key, so that it leaves room for the axes."""
@@ -57,17 +45,20 @@ def front(points: Sequence[Point], better: int) -> list[Point]:
 def pareto(board: Board, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
     """Draw the methods on one dataset; None if fewer than two have both numbers."""
     task, regression = board.task, board.task == "regression"
-    unit = unit or "target units"
-    scale = Scale(f"MAE ({unit})", "1 − ICC", -1, 1) if regression else MATCHED
+    scale = 1 if regression else 100
     points = []
     for row in sorted(board.rows, key=lambda row: row.title != reference):
-        quality, churn = estimate_of(row, KEPT[task].key), estimate_of(row, ORDER[task].key)
+        quality, churn = (estimate_of(row, of[task].key, scale) for of in (KEPT, ORDER))
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.marks)))
+    labels = (
+        (f"MAE ({unit or 'target units'})", "1 − ICC") if regression else ("Matched accuracy (%)", "Matched churn (%)")
+    )
     title = f"{'MAE and 1 − ICC' if regression else 'Matched accuracy and matched churn'}, {board.title}"
     about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
     bars = described(board.kind, board.sampling).partition(";")[0].partition(":")[0]
-    return _plot(points, [board], reference, scale, styles, f"ID test. Bars: {bars}.", HOLLOW, **about)
+    over = f"ID test. Bars: {bars}."
+    return _plot(points, [board], reference, labels, -1 if regression else +1, styles, over, HOLLOW, **about)
 
 
 def overall(
@@ -80,25 +71,30 @@ def overall(
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
     for row in rows:
-        quality, churn = row.estimates.get("delta_matched_accuracy"), row.estimates.get("delta_matched_churn")
+        quality, churn = (estimate_of(row, key, 100) for key in ("delta_matched_accuracy", "delta_matched_churn"))
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.unranked) or not row.keeps))
     over = f"Mean over {over}, ID test. {INTERVALS}"
+    labels = "Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)"
     title = "Matched accuracy and matched churn against ERM"
-    return _plot(points, boards, reference, DIFFERENCE, styles, over, LOSING, key="pareto", title=title)
+    return _plot(points, boards, reference, labels, +1, styles, over, LOSING, key="pareto", title=title)
 
 
 def _plot(
     points: list[Point],
     boards: Sequence[Board],
     reference: str,
-    scale: Scale,
+    labels: tuple[str, str],
+    better: int,
     styles: Mapping[str, Style],
     over: str,
     hollow: str,
     **about: str,
 ) -> Figure | None:
-    """Draw ``points``; the caption begins with ``over`` and says what is ``hollow``; ``finish`` gets ``about``."""
+    """Draw ``points``; the caption begins with ``over`` and says what is ``hollow``; ``finish`` gets ``about``.
+
+    ``labels`` are those of quality, of which more is ``better`` (+1) or less (-1), and of churn.
+    """
     if len(points) < 2:
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
@@ -107,16 +103,22 @@ def _plot(
     on = sheet(COLUMN, height)
     key = breadth((line for p in points for line in wrap(p.method, LETTERS)), 7) + 0.22
     ax = axes(on, 0.42, key + 0.05, top, 0.4)
-    best = front(points, scale.better)
-    corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
-    ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
+    best = front(points, better)
+    ax.plot(
+        [p.quality.value for p in best],
+        [p.churn.value for p in best],
+        color=MUTED,
+        linewidth=0.8,
+        linestyle=(0, (3, 2)),
+        zorder=1,
+    )
     for p in points:
-        whiskers(ax, p.quality, p.churn, styles[p.method], hollow=p.marked, scale=scale.times)
-    ax.set_xlim(*limits([p.quality for p in points], scale.times))
-    low, high = limits([p.churn for p in points], scale.times)
+        whiskers(ax, p.quality, p.churn, styles[p.method], hollow=p.marked)
+    ax.set_xlim(*limits([p.quality for p in points]))
+    low, high = limits([p.churn for p in points])
     ax.set_ylim(low if min(p.churn.value for p in points) < 0 else max(low, 0), high)
-    ax.set_xlabel(scale.quality)
-    ax.set_title(f"{scale.churn}   {'↘' if scale.better > 0 else '↙'} better", loc="left", fontsize=7.5, pad=4)
+    ax.set_xlabel(labels[0])
+    ax.set_title(f"{labels[1]}   {'↘' if better > 0 else '↙'} better", loc="left", fontsize=7.5, pad=4)
     ax.grid()
     ticks(ax, 5)
     order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
@@ -132,12 +134,12 @@ def _plot(
     )
 
     def numbers(p: Point) -> str:
-        return f"{p.method} ({p.quality.value * scale.times:.3g}, {p.churn.value * scale.times:.3g})"
+        return f"{p.method} ({p.quality.value:.3g}, {p.churn.value:.3g})"
 
     return finish(
         on,
         caption=f"{over} {FRONT} {hollow}{left_out}",
-        alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
+        alt=f"{len(points)} methods by {' and '.join(labels)}, {numbers(points[0])} among them. "
         f"On the Pareto front: {', '.join(numbers(p) for p in best)}.",
         **about,
     )

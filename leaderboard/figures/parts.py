@@ -10,6 +10,7 @@ import numpy as np
 from benchmark.measure.intervals import Estimate
 from leaderboard.figures.style import MOST, Axes, Line2D, Style
 from leaderboard.tables.boards import Board, BoardRow
+from leaderboard.tables.summary import SummaryRow
 
 HOLLOW = (
     "Hollow: a mark, such as † or †? for accuracy measured more than 5 pp below ERM's, or for MAE more than 5 % above "
@@ -18,10 +19,14 @@ HOLLOW = (
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 
-def estimate_of(row: BoardRow, key: str) -> Estimate | None:
-    """Return the estimate called ``key``, or None if there is no number to draw."""
+def scaled(estimate: Estimate, by: float) -> Estimate:
+    return Estimate(estimate.value * by, estimate.low * by, estimate.high * by)
+
+
+def estimate_of(row: BoardRow | SummaryRow, key: str, scale: float = 1) -> Estimate | None:
+    """Return the estimate called ``key`` in units of 1/``scale``, or None if there is no number to draw."""
     estimate = row.estimates.get(key)
-    return None if estimate is None or np.isnan(estimate.value) else estimate
+    return None if estimate is None or np.isnan(estimate.value) else scaled(estimate, scale)
 
 
 def calmest(methods: Sequence[str], boards: Sequence[Board], most: int = MOST - 1) -> tuple[list[str], str]:
@@ -42,14 +47,20 @@ def calmest(methods: Sequence[str], boards: Sequence[Board], most: int = MOST - 
     return [method for method in methods if method in best], note
 
 
-def whiskers(ax: Axes, x: Estimate, y: Estimate | float, style: Style, *, hollow: bool, scale: float = 1) -> None:
-    """Draw a marker at ``x``, ``y`` in units of 1/``scale``, with the available intervals."""
-    height = y.value * scale if isinstance(y, Estimate) else y
-    thin: dict[str, Any] = {"color": style.colour, "linewidth": 0.9, "solid_capstyle": "butt"}
-    ax.plot([x.low * scale, x.high * scale], [height, height], **thin)
+def crossed(ax: Axes, x: Estimate, y: Estimate | float, colour: str) -> None:
+    """Draw the intervals of a point."""
+    thin: dict[str, Any] = {"color": colour, "linewidth": 0.9, "solid_capstyle": "butt"}
+    height = y.value if isinstance(y, Estimate) else y
+    ax.plot([x.low, x.high], [height, height], **thin)
     if isinstance(y, Estimate):
-        ax.plot([x.value * scale] * 2, [y.low * scale, y.high * scale], **thin)
-    ax.plot([x.value * scale], [height], linestyle="none", **look_of(style, hollow=hollow))
+        ax.plot([x.value, x.value], [y.low, y.high], **thin)
+
+
+def whiskers(ax: Axes, x: Estimate, y: Estimate | float, style: Style, *, hollow: bool) -> None:
+    """Draw a marker with the available intervals."""
+    crossed(ax, x, y, style.colour)
+    height = y.value if isinstance(y, Estimate) else y
+    ax.plot([x.value], [height], linestyle="none", **look_of(style, hollow=hollow))
 
 
 def look_of(style: Style, *, hollow: bool) -> dict[str, Any]:
@@ -72,12 +83,12 @@ def handles(
     return [Line2D([], [], label=label(m), linewidth=0, **look_of(styles[m], hollow=m in hollow)) for m in methods]
 
 
-def limits(estimates: Sequence[Estimate], scale: float = 1, *, zero: bool = False) -> tuple[float, float]:
+def limits(estimates: Sequence[Estimate], *, zero: bool = False) -> tuple[float, float]:
     """Return axis limits that hold all values, and intervals unless they are far wider than the values."""
-    values = np.array([e.value for e in estimates] + [0.0] * zero) * scale
+    values = np.array([e.value for e in estimates] + [0.0] * zero)
     span = float(np.ptp(values)) or float(np.abs(values).max()) or 1.0
-    low = np.nanmin([*(e.low * scale for e in estimates), values.min()])
-    high = np.nanmax([*(e.high * scale for e in estimates), values.max()])
+    low = np.nanmin([*(e.low for e in estimates), values.min()])
+    high = np.nanmax([*(e.high for e in estimates), values.max()])
     low, high = max(low, values.min() - span), min(high, values.max() + span)
     room = 0.04 * max(high - low, span)
     return float(low - room), float(high + room)

@@ -157,6 +157,15 @@ def ticks(ax: Axes, most: int = 6, axis: Literal["both", "x", "y"] = "both") -> 
     ax.locator_params(axis, nbins=most, steps=[1, 2, 5, 10])
 
 
+def logarithmic(axis: Any, subs: Sequence[int], text: str) -> None:
+    """Label a logarithmic axis, formatted by ``text``, at these multiples of powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(10, subs=subs))
+    axis.set_major_formatter(StrMethodFormatter(text))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: str = "") -> Figure:
     """Convert ``on`` to a ``Figure``, on a larger page than its sheet if a long name reaches beyond it."""
     from matplotlib import rc_context

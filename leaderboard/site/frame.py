@@ -48,10 +48,8 @@ def url_prefixes(results: Results) -> dict[Sampling, str]:
 
 def tested(results: Results) -> dict[str, str]:
     """Return the page of the board on each test that any dataset has."""
-    pages = {"id": "index.html", "ood": "ood.html"}
-    return {
-        name: page for name, page in pages.items() if name == "id" or any(name in d.evalsets for d in results.datasets)
-    }
+    tests = {"id", *(name for dataset in results.datasets for name in dataset.evalsets)}
+    return {name: page for name, page in (("id", "index.html"), ("ood", "ood.html")) if name in tests}
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pydantic_core import to_json
 
 from benchmark.files import named, program
-from benchmark.store.cell import CellKey
+from benchmark.store.cell import Cell
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site.frame import Frame
 from leaderboard.tables.boards import Board, board
 from leaderboard.write.templates import templates
-
-
-class Run(NamedTuple):
-    dataset: str
-    title: str
-    split: int
-    retrainings: int
-    commit: str
-    command: str
-    run_id: str
 
 
 def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -41,14 +30,14 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
 
     def job(title: str) -> Job:
         entries = [(dataset, entry) for dataset in results.datasets if (entry := dataset.entry(title)) is not None]
-        cells = [(dataset, cell) for dataset, entry in entries for cell in entry.cells.values()]
         runs = [
-            Run(d.name, d.title, c.key.canonical_seed, len(c.key.seeds), c.facts.commit, c.facts.command, c.run_id)
-            for d, c in cells
+            (dataset.title, replace(cell, predictions={}, reports={}))
+            for dataset, entry in entries
+            for cell in entry.cells.values()
         ]
-        key = cells[0][1].key
+        said = words.get(runs[0][1].key.method, "")
         own = frame.undated([title], [dataset for dataset, _ in entries])
-        given = title, key, words.get(key.method, ""), [alone(dataset, title) for dataset, _ in entries], runs, own
+        given = title, said, [alone(dataset, title) for dataset, _ in entries], runs, own
         told = to_json(given, inf_nan_mode="constants").decode()
         return Job(named("method", [program("benchmark", "leaderboard"), templates(), told], ".html"), _page, given)
 
@@ -60,10 +49,9 @@ def _path(title: str) -> str:
     return f"methods/{slug(title)}.html"
 
 
-def _page(title: str, key: CellKey, words: str, boards: Sequence[Board], runs: Sequence[Run], frame: Frame) -> bytes:
-    return frame.page(
-        "method.html", _path(title), title=title, key=key, words=words, boards=boards, runs=runs, tested=_tested
-    ).encode()
+def _page(title: str, words: str, boards: Sequence[Board], runs: Sequence[tuple[str, Cell]], frame: Frame) -> bytes:
+    about = {"title": title, "key": runs[0][1].key, "words": words, "boards": boards, "runs": runs}
+    return frame.page("method.html", _path(title), tested=_tested, **about).encode()
 
 
 def _tested(boards: Sequence[Board]) -> int:

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib.resources import files as resources
 from itertools import chain
 from typing import Any
 
 from markupsafe import Markup
 
+from benchmark.files import files_in
 from benchmark.measure.catalogue import KEPT, ORDER, QUALITY
 from benchmark.measure.catalogue import scorecard as measures
 from benchmark.measure.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
@@ -35,6 +35,7 @@ from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
+from leaderboard.write.templates import PACKAGE
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
@@ -55,9 +56,8 @@ class Site:
     def files(self) -> Iterator[File]:
         """Yield the files one by one, to bound memory, and last those that other processes work for in the meantime."""
         if not url_prefixes(self.whole)[self.results.sampling]:
-            static = (resources("leaderboard") / "static").iterdir()
-            for path in sorted((p for p in static if p.name.endswith((".css", ".js", ".md"))), key=lambda p: p.name):
-                yield f"static/{path.name}", path.read_text(encoding="utf-8")
+            for path in files_in(PACKAGE / "static", "*"):
+                yield f"static/{path.name}", path.read_bytes()
             yield "static/latex.js", f"const LATEX = {json.dumps(latex.LATEX, ensure_ascii=False)};\n"
         yield "citation.bib", cite.bibtex(self.results)
         for _ in closest.search((dataset, known(dataset)) for dataset in self.results.datasets):
@@ -67,11 +67,8 @@ class Site:
             ((dataset, structures().get(dataset.name, {}), known(dataset)) for dataset in self.results.datasets),
             self.whole.records,
         )
-        figures = build.drawn(
-            chain(
-                build.of_results(self.results, structures, self.frame.styles), build.of_studies(self.study_reports[0])
-            )
-        )
+        of_results = build.of_results(self.results, structures, self.frame.styles)
+        figures = build.drawn(chain(of_results, build.of_studies(self.study_reports[0])))
         of_methods = self.methods()
         for table in (*self.tables, *self.study_tables):
             yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
@@ -192,10 +189,14 @@ class Site:
             for choice in choices:
                 yield f"decide/{choice['key']}.js", explorer.script(str(choice["key"]), choice)
         card = {task: scorecard.meanings(measures(task)) for task in TASKS}
-        definitions = self.page(
-            "definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind, suspicions=SUSPICIONS, rule=RULE, card=card
-        )
-        yield "definitions.html", definitions
+        told: dict[str, Any] = {
+            "kinds": INTERVAL_KINDS,
+            "chosen": self.kind,
+            "suspicions": SUSPICIONS,
+            "rule": RULE,
+            "card": card,
+        }
+        yield "definitions.html", self.page("definitions.html", **told)
 
     def illustrated(self) -> Iterator[File]:
         """Yield the pages of the whole board that have figures."""

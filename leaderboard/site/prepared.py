@@ -2,17 +2,15 @@
 
 import tarfile
 from collections.abc import Callable
-from importlib.resources import files as resources
 from pathlib import Path
 
 from benchmark.errors import UserError
-from benchmark.files import cache_folder, hash_of, program
+from benchmark.files import cache_folder, files_in, hash_of, program
 from benchmark.store.staging import replacing
 from leaderboard import site
 from leaderboard.read import published
-from leaderboard.write.templates import templates
+from leaderboard.write.templates import PACKAGE, templates
 
-PACKAGE = Path(str(resources("leaderboard")))
 ARCHIVE = published.PUBLISHED.parent / "board.tar.xz"
 """The site that a release is packed with; a checkout has none, and builds it."""
 
@@ -22,19 +20,18 @@ def ready(report: Callable[[str], None]) -> Path:
 
     Raises UserError if the archive cannot be read, or if there are no published results.
     """
-    folder = cache_folder() / "board"
-    sources = [path for path in (ARCHIVE, published.PUBLISHED / "manifest.json") if path.is_file()]
-    if not sources:
-        raise UserError(f"{published.PUBLISHED}: no published results came with this version")
-    if sources[0] == ARCHIVE:
+    folder, manifest = cache_folder() / "board", published.PUBLISHED / "manifest.json"
+    if ARCHIVE.is_file():
         made_of = hash_of([ARCHIVE])
-    else:
-        made_of = hash_of([*sources, *sorted((PACKAGE / "static").iterdir())]) + templates()
+    elif manifest.is_file():
+        made_of = hash_of([manifest, *files_in(PACKAGE / "static", "*")]) + templates()
         made_of += program("leaderboard", "benchmark")
+    else:
+        raise UserError(f"{published.PUBLISHED}: no published results came with this version")
     mark = folder / ".made-of"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != made_of:
         mark.unlink(missing_ok=True)
-        if sources[0] == ARCHIVE:
+        if ARCHIVE.is_file():
             _unpack(folder)
         else:
             report(f"building the board of {published.PUBLISHED.name}, once: it takes a few minutes")

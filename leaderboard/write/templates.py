@@ -3,7 +3,6 @@
 import json
 import re
 from functools import cache
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from benchmark import __version__
-from benchmark.files import hash_of
+from benchmark.files import files_in, hash_of
 from leaderboard.read.results import slug
+
+PACKAGE = Path(__file__).parents[1]
+"""The folder of the leaderboard, with ``templates`` and ``static``."""
 
 
 def render(template: str, **values: Any) -> str:
@@ -23,7 +25,7 @@ def render(template: str, **values: Any) -> str:
 @cache
 def templates() -> str:
     """Return 16 hex digits of all templates, which name what they make along with the program."""
-    return hash_of(sorted(Path(str(resources("leaderboard") / "templates")).iterdir()))
+    return hash_of(files_in(PACKAGE / "templates", "*"))
 
 
 def inline(content: object) -> Markup:

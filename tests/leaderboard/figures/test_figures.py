@@ -311,7 +311,7 @@ def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_b
 def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
     with look():
         ax = axes(sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
-        whiskers(ax, Estimate(0.1, 0.05, 0.2), Estimate(0.3, 0.2, 0.5), Style(INK, "o"), hollow=True, scale=100)
+        whiskers(ax, Estimate(10, 5, 20), Estimate(30, 20, 50), Style(INK, "o"), hollow=True)
         across, upright, marker = [np.array(line.get_data(), dtype=float) for line in ax.lines]
         np.testing.assert_allclose(across, [[5, 20], [30, 30]])
         np.testing.assert_allclose(upright, [[10, 10], [20, 50]])
@@ -320,8 +320,7 @@ def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
 
 
 def test_an_axis_shows_every_value_and_no_interval_that_would_hide_them():
-    values = [Estimate(0.1, 0.05, 0.15), Estimate(0.2, -9.0, 9.0), Estimate(0.15, np.nan, np.nan)]
-    low, high = limits(values, 100)
+    low, high = limits([Estimate(10, 5, 15), Estimate(20, -900, 900), Estimate(15, np.nan, np.nan)])
     assert low < 5
     assert 20 < high < 50
     low, high = limits([Estimate(0.0, np.nan, np.nan)])
