@@ -20,7 +20,7 @@ from benchmark.measure.intervals import Estimate
 from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
-from leaderboard.figures import pareto, triage
+from leaderboard.figures import pareto, ranks
 from leaderboard.figures.build import Drawing, Structures, draw, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast, heat_map
@@ -66,15 +66,15 @@ def made_up(n: int = 60, methods: Mapping[str, float] = METHODS) -> list[Cell]:
     """Two classifications and a regression."""
     rng = np.random.default_rng(0)
     cells = []
-    for dataset, about in {"one": {}, "two": {}, "three": {"group": "regression", "unit": "log mol/L"}}.items():
+    for dataset in ("one", "two", "three"):
         truth = rng.normal(0, 1.5, n)
         for title, noise in methods.items():
             latent = truth + noise * rng.normal(size=(RUNS, n))
+            p = 1 / (1 + np.exp(-latent))
+            values, y, about = np.stack([1 - p, p], axis=-1), (truth > 0).astype(int), {}
             if dataset == "three":
-                cells.append(named(dataset, title, latent[..., None], truth, about))
-            else:
-                p = 1 / (1 + np.exp(-latent))
-                cells.append(named(dataset, title, np.stack([1 - p, p], axis=-1), (truth > 0).astype(int), about))
+                values, y, about = latent[..., None], truth, {"group": "regression", "unit": "log mol/L"}
+            cells.append(named(dataset, title, values, y, about))
     return cells
 
 
@@ -123,10 +123,8 @@ def test_under_halves_nothing_is_compared_across_halvings():
     cells = [keyed(one, sampling="halves") for one in made_up() if one.key.dataset == "one"]
     (halves,) = collect(cells).by_sampling
     drawings = {drawing.draw for drawing in of_results(halves)}
-    assert not drawings & {triage.triage, triage.overall}
-    assert {forest, pareto.overall, heat_map} <= drawings
-    dataset = halves.datasets[0]
-    pair = contrast(dataset, board(dataset))
+    assert drawings == {forest, pareto.overall, ranks.critical_difference, heat_map}, "no triage"
+    pair = contrast(halves.datasets[0], board(halves.datasets[0]))
     classes = classes_of_erm(cells)
     np.testing.assert_allclose(pair.erm_flips, np.mean([classes[i] != classes[i + 1] for i in (0, 2, 4)], axis=0))
 
@@ -144,35 +142,27 @@ def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):
     for figure in figures:
         root = ElementTree.fromstring(figure.svg)
         assert figure.svg.startswith("<svg")
-        assert root.get("role") == "img"
-        assert root.get("aria-label") == figure.alt
-        assert root.get("font-family") == "sans-serif"
+        told = root.get("role"), root.get("aria-label"), root.get("font-family")
+        assert told == ("img", figure.alt, "sans-serif")
         assert not [e for e in root.iter() if e.tag.endswith(("}style", "}metadata", "}script", "}image"))]
-        assert INK not in figure.svg
-        assert "#000000" not in figure.svg
+        assert not re.search(f"{INK}|#000000|font-family:", figure.svg)
         assert "currentColor" in figure.svg
-        assert "font-family:" not in figure.svg
         ids = [e.attrib["id"] for e in root.iter() if "id" in e.attrib]
         assert set(re.findall(r'[("]#([\w-]+)', figure.svg)) == set(ids)
         assert len(set(ids)) == len(ids)
         assert not seen & set(ids), f"{figure.key} shares ids with another figure"
         seen |= set(ids)
         assert len(figure.svg) < 100_000
-        assert set(re.findall(r'https?://[^"]*', figure.svg)) <= {
-            "http://www.w3.org/2000/svg",
-            "http://www.w3.org/1999/xlink",
-        }
+        assert {url[:18] for url in re.findall(r'https?://[^"]*', figure.svg)} == {"http://www.w3.org/"}
 
 
 def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
     for figure in figures:
         texts = [e for e in ElementTree.fromstring(figure.svg).iter() if e.tag.endswith("}text")]
-        assert texts
         sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", figure.svg)]
-        assert len(sizes) == len(texts)
+        assert len(sizes) == len(texts) > 0
         assert min(sizes) >= 7
-    one = next(f for f in figures if f.key == "pareto")
-    assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(one.svg).iter()]
+        assert figure.key != "pareto" or "SWA <b>&" in [e.text for e in texts]
 
 
 @pytest.mark.long
@@ -236,16 +226,13 @@ def widths(figures: list[Figure]) -> set[float]:
 
 @pytest.mark.slow
 def test_no_published_name_widens_a_page():
+    """The datasets have the longest titles, and the front has all methods."""
     named = ("bace", "mof_thermal", "simpd_chembl4005_1_active", "ace_chembl4792_ki")
-    for part in collect(published.read(published.PUBLISHED, datasets=named)).by_sampling:
-        assert widths(build(part)) == {COLUMN, PAGE}, part.sampling
+    front = collect(published.read(published.PUBLISHED, datasets=named)).front
+    assert widths(build(front)) == {COLUMN, PAGE}
 
 
-def test_a_forest_plot_has_at_most_eight_series_and_its_caption_stands_alone(figures):
-    cells = made_up(40, {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}})
-    figure = next(draw(drawing) for drawing in of_results(collect(cells)) if drawing.draw is forest)
-    assert len(set(re.findall(r">(method \d\d)<", figure.svg))) == 8
-    assert "of 15 methods beside ERM, the 8 that churn least" in figure.caption
+def test_each_caption_stands_alone(figures):
     for figure in figures:
         assert "ERM: one plain network. Churn: " in figure.caption, figure.key
         assert "trained on bootstraps of the training rows" in figure.caption, figure.key
@@ -264,8 +251,7 @@ def test_building_leaves_no_figure_and_no_setting_behind(results):
 
     before = dict(matplotlib.rcParams)
     build(Results(results.datasets[2:]))
-    assert dict(matplotlib.rcParams) == before
-    assert _pylab_helpers.Gcf.get_num_fig_managers() == 0
+    assert (dict(matplotlib.rcParams), _pylab_helpers.Gcf.get_num_fig_managers()) == (before, 0)
 
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
@@ -289,6 +275,9 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     figure = pareto_of(one)
     assert note in figure.caption
     assert all((f">{title}<" in figure.svg) == (title in (*kept, "ERM")) for title in noise)
+    figure = next(draw(drawing) for drawing in of_results(results) if drawing.draw is forest)
+    assert len(set(re.findall(r">(method \d\d)<", figure.svg))) == 8
+    assert "of 15 methods beside ERM, the 8 that churn least" in figure.caption
 
 
 def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_both():
@@ -395,8 +384,7 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
 
 
 def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
-    dataset = results.dataset("one")
-    pair = contrast(dataset, board(dataset))
+    pair = contrast(results.dataset("one"), board(results.dataset("one")))
     eligible = int(((pair.erm_flips >= FLIPPING) & (pair.other_flips == 0)).sum())
     assert eligible > 1
     alt = next(f.alt for f in figures if f.key == "cases-one")
