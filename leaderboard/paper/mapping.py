@@ -101,19 +101,19 @@ def _ours(results: Results, row: Published) -> Ours:
     constant = row.method == MAJORITY
     dataset, entry = _find(results, row.dataset, "erm" if constant else row.method, row.canonical_seed)
     p = entry.cells[row.canonical_seed].predictions["id"]
-    of_classes, of_values = (find(SAME.get(row.metric, row.metric), task) for task in TASKS)
-    if p.task == "regression" and (constant or row.metric == "positive_fraction" or (of_classes and not of_values)):
-        raise Missing(
-            f"{MAJORITY if constant else row.metric} applies to classification only; {row.dataset} is a regression"
-        )
-    if p.task == "classification" and of_values and not of_classes:
-        raise Missing(f"{row.metric} applies to regression only; {row.dataset} is a classification")
-    if constant or row.metric in COUNTS:
+    measures = {task: measure for task in TASKS if (measure := find(SAME.get(row.metric, row.metric), task))}
+    counted = constant or row.metric in COUNTS
+    of_classes = constant or row.metric == "positive_fraction"
+    tasks = TASKS[:1] if of_classes else TASKS if counted else (*measures,)
+    if not tasks:
+        raise Missing(f"we compute no measure called {row.metric}")
+    if p.task not in tasks:
+        what = MAJORITY if constant else row.metric
+        raise Missing(f"{what} applies to {tasks[0]} only; {row.dataset} is a {p.task}")
+    if counted:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))
-    measure = of_classes if p.task == "classification" else of_values
-    if measure is None:
-        raise Missing(f"we compute no measure called {row.metric}")
+    measure = measures[p.task]
     versus = row.metric.endswith("_vs_erm")
     splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
     if not splits:

@@ -49,10 +49,11 @@ def read(path: Path) -> list[Published]:
 
 
 def _published(row: Mapping[str, str], where: str) -> Published:
-    if None in row:  # where DictReader puts what is beyond the header
-        raise UserError(f"{where}: more fields than columns in the header: values with commas need quotes")
-    if None in (row["table"], row["dataset"], row["method"], row["metric"], row["unit"]):
-        raise UserError(f"{where}: fewer fields than columns in the header: an empty one needs its comma, too")
+    if None in row or None in [row[name] for name in COLUMNS[:-2]]:  # DictReader's key of fields beyond the header
+        raise UserError(
+            f"{where}: more or fewer fields than columns in the header: quote a value with commas, and end an empty "
+            "field with its comma, too"
+        )
 
     def number(column: str, empty: float | None = None) -> float:
         text = (row[column] or "").strip()

@@ -44,7 +44,7 @@ class Names:
     def linked(self, text: str) -> Markup:
         """Return the text of a cell, with a link if it is the name of a method or dataset, marks or none after it."""
         name, rest = text, ""
-        while name and not self._known(name):
+        while name and name not in self.methods and name not in self.datasets:
             name, _, last = name.rpartition(" ")
             rest = f" {last}{rest}"
             if last not in {*MARKS, "(dev)"}:
@@ -62,9 +62,6 @@ class Names:
 
         text = re.sub(r"<text\b[^>]*>([^<]+)</text>", link, svg)
         return Markup(text if text == svg else text.replace('role="img"', 'role="group"', 1))
-
-    def _known(self, name: str) -> bool:
-        return name in self.methods or name in self.datasets
 
     def _address(self, name: str) -> str:
         if name in self.methods:

@@ -1,5 +1,6 @@
 """The data of the view of one molecule: its nearest training rows, and those that its flips depend on."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,16 +25,12 @@ def content(
     training rows that the others refer to by position: [id, SMILES, label], or [id] without structures.
     """
     ids = dataset.cell(split).predictions[evalset].ids.tolist()
-    places: dict[str, int] = {}
-
-    def place(identity: str) -> int:
-        return places.setdefault(identity, len(places))
-
+    places: defaultdict[str, int] = defaultdict(lambda: len(places))
     near: list[list[tuple[int, float]]] = []
     if molecules is not None and (found := closest(dataset, split, molecules)):
         order, values = found[evalset]
         for rows, similar in zip(molecules.ids[order].tolist(), values.tolist(), strict=True):
-            near.append([(place(row), value) for row, value in zip(rows, similar, strict=True)])
+            near.append([(places[row], value) for row, value in zip(rows, similar, strict=True)])
     influential = []
     for about in (record.content for record in records if record.study == STUDY):
         if (about.get("dataset"), about.get("split")) != (dataset.name, split):
@@ -41,9 +38,10 @@ def content(
         named = {}
         for molecule in about["molecules"]:
             if (test := molecule["id"]) in ids:
-                alike = [_similarity(molecules, test, row["row"]) for row in molecule["named"]]
-                named_rows = zip(molecule["named"], alike, strict=True)
-                named[ids.index(test)] = [row | {"row": place(row["row"]), "similarity": s} for row, s in named_rows]
+                named[ids.index(test)] = [
+                    row | {"row": places[row["row"]], "similarity": _similarity(molecules, test, row["row"])}
+                    for row in molecule["named"]
+                ]
         influential.append({"method": about["method"], "halvings": about["halvings"], "of": named})
     return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "influential": influential}
 

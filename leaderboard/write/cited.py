@@ -6,15 +6,14 @@ the key of a study's table; CELL is made by ``leaderboard.tables.addresses``. Th
 ``cite/VERSION/TABLE.html``. The board of a dataset is ``SAMPLING/datasets/DATASET-TEST``.
 """
 
-import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from benchmark.errors import UserError
+from benchmark.errors import did_you_mean
 from benchmark.types import PAPER, SAMPLINGS
 from leaderboard.read.published import PUBLISHED
 from leaderboard.tables.addresses import addresses
@@ -100,18 +99,11 @@ def find(address: str) -> tuple[Frozen, str]:
     given, name = (first, rest) if re.match(r"v?\d", first) else ("", page.removesuffix(".html"))
     folders = {folder.name: _paths(folder) for folder in versions()}
     if given and given not in folders:
-        raise UserError(f"{address}: no results {given} were released; choose {', '.join(folders)}")
+        raise did_you_mean("version of the published results", given, [*folders])
     version = given or next((v for v in reversed(folders) if name in folders[v]), [*folders][-1])
-    by_name = folders[version]
-    if name not in by_name:
-        raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, by_name)}")
-    frozen = _frozen(version, name, by_name[name])
+    if name not in folders[version]:
+        raise did_you_mean(f"table of the results {version}:", name, [*folders[version]])
+    frozen = _frozen(version, name, folders[version][name])
     if cell and cell not in frozen.cells:
-        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, frozen.cells)}")
+        raise did_you_mean(f"cell of the table {name}:", cell, [*frozen.cells])
     return frozen, cell
-
-
-def _alike(name: str, names: Iterable[str]) -> str:
-    every = list(names)
-    some = difflib.get_close_matches(name, every, n=5, cutoff=0.3) or every[:5]
-    return f"try {', '.join(some)}"

@@ -73,7 +73,7 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     lines += [r"\begingroup", r"\fontsize{7}{8}\selectfont", r"\setlength{\tabcolsep}{4pt}"]
     lines += [r"\setlength{\LTcapwidth}{\linewidth}"]
     for number, panel in enumerate(_panels(columns)):
-        lines += _panel(table, [(c, columns[c]) for c in panel], first=number == 0)
+        lines += _panel(table, panel, first=number == 0)
     if table.notes:
         lines += [rf"\noindent {latex(' '.join(table.notes))}\par"]
     return "\n".join([*lines, r"\endgroup", ""])
@@ -87,6 +87,7 @@ def _turned(table: Table) -> Table:
 class _Column(NamedTuple):
     """The layout of a column: lengths are in characters."""
 
+    place: int
     numeric: bool
     longest: int
     head: list[str]
@@ -98,43 +99,38 @@ class _Column(NamedTuple):
 def _columns(table: Table) -> list[_Column]:
     columns = []
     for c, numeric in enumerate(table.numeric()):
-        lengths = [*map(len, _cells(table, c))]
-        longest = max(lengths, default=0)
+        longest = max((_length(row[c]) for row in table.rows), default=0)
         head = _wrapped(table.header[c], max(10, min(longest, TEXT)))
         below = longest if numeric else min(longest, TEXT)
-        columns.append(_Column(numeric, longest, head, 2 + max(below, *map(len, head))))
+        columns.append(_Column(c, numeric, longest, head, 2 + max(below, *map(len, head))))
     return columns
 
 
-def _panels(columns: Sequence[_Column]) -> list[list[int]]:
+def _panels(columns: Sequence[_Column]) -> list[list[_Column]]:
     """Return the columns of each panel, which starts with the texts that name the rows."""
-    names = max(1, next((c for c, column in enumerate(columns) if column.numeric), 1))
-    panels = [list(range(names))]
-    for c in range(names, len(columns)):
-        if len(panels[-1]) > names and sum(columns[i].width for i in (*panels[-1], c)) > LINE:
-            panels.append(list(range(names)))
-        panels[-1].append(c)
+    names = max(1, next((column.place for column in columns if column.numeric), 1))
+    panels = [[*columns[:names]]]
+    for column in columns[names:]:
+        if len(panels[-1]) > names and sum(one.width for one in (*panels[-1], column)) > LINE:
+            panels.append([*columns[:names]])
+        panels[-1].append(column)
     return panels
 
 
-def _cells(table: Table, c: int) -> list[str]:
-    """Return the texts of a column with the words beside its numbers, but not the signs, which hang over."""
-    cells = (row[c] for row in table.rows)
-    return [
-        cell if isinstance(cell, str) else " ".join([cell.text, *filter(str.isalpha, cell.flags.split())])
-        for cell in cells
-    ]
+def _length(cell: str | Value) -> int:
+    """Return the length of a cell with the words beside its number, but not the signs, which hang over."""
+    return len(cell if isinstance(cell, str) else " ".join([cell.text, *filter(str.isalpha, cell.flags.split())]))
 
 
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False) or [""]
 
 
-def _panel(table: Table, panel: Sequence[tuple[int, _Column]], first: bool) -> list[str]:
+def _panel(table: Table, panel: Sequence[_Column], first: bool) -> list[str]:
     """Return the lines of a panel. All panels have one number, that of the first, and its caption."""
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{TEXT / 2:g}em}}"
-    kinds = "".join("r" if column.numeric else wrapped if column.longest > TEXT else "l" for _, column in panel)
-    heads = [_stack(column.head, "r" if column.numeric else "l") for _, column in panel]
+    kinds = "".join("r" if column.numeric else wrapped if column.longest > TEXT else "l" for column in panel)
+    heads = [_stack(column.head, "r" if column.numeric else "l") for column in panel]
     head = [r"\toprule", *_over(table, panel), " & ".join(heads) + r" \\", r"\midrule"]
     caption = rf"\caption{{\textbf{{{latex(table.title)}.}} {latex(table.caption)}}}\label{{tab:{table.key}}}\\"
     return [
@@ -142,17 +138,17 @@ def _panel(table: Table, panel: Sequence[tuple[int, _Column]], first: bool) -> l
         rf"\begin{{longtable}}{{@{{}}{kinds}@{{}}}}",
         *([caption, *head, r"\endfirsthead"] if first else []),
         *(*head, r"\endhead"),
-        *(" & ".join(_latex_cell(row[c]) for c, _ in panel) + r" \\" for row in table.rows),
+        *(" & ".join(_latex_cell(row[column.place]) for column in panel) + r" \\" for row in table.rows),
         *(r"\bottomrule", r"\end{longtable}"),
     ]
 
 
-def _over(table: Table, panel: Sequence[tuple[int, _Column]]) -> list[str]:
+def _over(table: Table, panel: Sequence[_Column]) -> list[str]:
     """Return the line of heads above those of the columns, with its rules."""
     above = [(text, number) for number, (text, span) in enumerate(table.over) for _ in range(span)]
     cells, rules, start = [], [], 1
-    for (text, _), same in groupby(panel if above else (), key=lambda one: above[one[0]]):
-        columns = [column for _, column in same]
+    for (text, _), same in groupby(panel if above else (), key=lambda column: above[column.place]):
+        columns = [*same]
         end = start + len(columns) - 1
         lines = _wrapped(text, sum(column.width for column in columns) - 2)
         cells.append(rf"\multicolumn{{{len(columns)}}}{{c}}{{{_stack(lines, 'c')}}}")

@@ -46,26 +46,21 @@ def test_an_average_has_the_mark_of_the_loss_that_it_hides(stubborn, wrong, mark
     assert bool(by_title["STUBBORN"]["low"]) == bool(mark)
 
 
-def test_a_constant_regression_is_never_advised(make_cell) -> None:
-    rng = np.random.default_rng(0)
+def test_a_constant_is_never_advised_and_a_unit_is_that_of_a_regression(make_cell) -> None:
     y = np.linspace(-1, 1, 30).astype(np.float32)
-    runs = {"erm": y[:, None] + 0.2 * rng.normal(size=(5, 30, 1)), "constant": np.zeros((5, 30, 1))}
-    (choice,) = choices(collect([make_cell("r", method, values=values, y=y) for method, values in runs.items()]))
-    assert [method["title"] for method in choice["methods"]] == ["ERM"], "its 1 − ICC is undefined"
-
-
-def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
-    y = np.linspace(-1, 1, 30).astype(np.float32)
-    runs = y[:, None] + np.random.default_rng(0).normal(size=(5, 30, 1))
+    runs = {
+        "erm": y[:, None] + 0.2 * np.random.default_rng(0).normal(size=(5, 30, 1)),
+        "constant": np.zeros((5, 30, 1)),
+    }
     about = {"unit": "log10(brain/blood)"}
-    results = collect([make_cell("d", "erm", about=about), make_cell("r", "erm", values=runs, y=y, about=about)])
-    by_key = {choice["key"]: choice["unit"] for choice in choices(results)}
-    assert by_key == {"d": "", "r": "log10(brain/blood)"}
+    cells = [make_cell("r", method, values=values, y=y, about=about) for method, values in runs.items()]
+    by_key = {choice["key"]: choice for choice in choices(collect([make_cell("d", "erm", about=about), *cells]))}
+    assert {key: choice["unit"] for key, choice in by_key.items()} == {"d": "", "r": "log10(brain/blood)"}
+    assert [method["title"] for method in by_key["r"]["methods"]] == ["ERM"], "the 1 − ICC of a constant is undefined"
 
 
 def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
-    results = collect([make_cell("d", "calm")])
-    assert choices(results) == []
+    assert choices(collect([make_cell("d", "calm")])) == []
 
 
 def test_a_dataset_without_halves_is_decided_by_the_papers_runs_and_says_so(make_cell) -> None:
