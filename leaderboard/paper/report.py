@@ -37,6 +37,8 @@ WIDER: Mapping[Verdict, str] = {
     "cannot tell": "cannot tell",
     "not compared": MISSING,
 }
+WORST: tuple[Verdict, ...] = ("disagrees", "cannot tell", "agrees", "not compared")
+"""Verdicts, the least favourable first: it is that on a number that several tables list."""
 HEADER = ("table", "dataset", "method", "split", "metric", "published", "ours")
 
 
@@ -125,7 +127,7 @@ def _metric(c: Comparison) -> str:
 def _headline(comparisons: Sequence[Comparison]) -> str:
     """Return the counts; a number that several tables list counts once, and agrees if it agrees in all of them."""
     numbers = [some for _, some in _grouped(comparisons, _number)]
-    n = Counter(_verdict(some) for some in numbers)
+    n = Counter(min((c.verdict for c in some), key=WORST.index) for some in numbers)
     decided = n["agrees"] + n["disagrees"]
     share = f" ({100 * n['agrees'] / decided:.0f} %)" if decided else ""
     judged = sum(any(map(_judged, some)) for some in numbers)
@@ -135,11 +137,8 @@ def _headline(comparisons: Sequence[Comparison]) -> str:
         "more, our interval is too wide to tell: the allowance is at least as large as the published value. "
         f"{n['not compared']} of {len(numbers)} published values were not compared. Of the decided values, "
         f"{judged} have an interval to be judged by and {decided - judged} must be equal."
-        + (
-            f" A value listed in several tables counts once: {repeated} repetitions are not counted."
-            if repeated
-            else ""
-        )
+        + f" A value listed in several tables counts once: {repeated} repetitions are not counted."
+        * (repeated > 0)
     )
 
 
@@ -147,13 +146,6 @@ def _number(c: Comparison) -> tuple[object, ...]:
     """Return the identity of a published number, in whichever table."""
     p = c.published
     return p.dataset, p.method, p.canonical_seed, p.metric, p.unit
-
-
-def _verdict(comparisons: Sequence[Comparison]) -> Verdict:
-    """Return the verdict on a number that several tables list: the least favourable one."""
-    verdicts = {c.verdict for c in comparisons}
-    order: tuple[Verdict, ...] = ("disagrees", "cannot tell", "agrees", "not compared")
-    return next(verdict for verdict in order if verdict in verdicts)
 
 
 def _counts(comparisons: Sequence[Comparison]) -> Table:

@@ -14,8 +14,7 @@ from benchmark.store.cell import Cell
 from benchmark.store.opening import without_password
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures.build import styles_of
-from leaderboard.figures.style import Style
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import sentences
 from leaderboard.site.names import Names
 from leaderboard.tables.boards import EVALSETS
@@ -53,7 +52,7 @@ def tested(results: Results) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(Names):
     """All that a page shows of other results than its own. It can be sent to another process, and spelled in JSON."""
 
     sampling: Sampling
@@ -69,17 +68,13 @@ class Frame:
     """The pages that each sampling shares with the others, to switch between."""
     in_common: Sequence[tuple[str, str]]
     """Address, from the top of the site, and title of pages in the menu that the samplings have together."""
-    styles: Mapping[str, Style]
-    methods: Sequence[str]
-    datasets: Mapping[str, str]
-    """Names by title."""
 
     def page(self, template: str, here: str = "", **values: Any) -> str:
         """Render a template; ``here`` is the page's own path, by default the template's, where links start."""
         here = here or template
         root = "../" * here.count("/")
         up = root + "../" * bool(self.folders[self.sampling])
-        names = Names(root, self.styles, frozenset(self.methods), self.datasets)
+        names = replace(self, root=root)
         return render(
             template,
             here=here,
@@ -117,7 +112,7 @@ class Frame:
             self,
             updated=UNDATED,
             styles={title: self.styles[title] for title in titles},
-            methods=titles,
+            methods={title: slug(title) for title in titles},
             datasets={dataset.title: dataset.name for dataset in datasets},
         )
 
@@ -139,6 +134,10 @@ def framed(results: Results, whole: Results, kind: IntervalKind, repository: str
     store, comma, others = results.source.partition(", ")
     common = ["compare.html", "expect.html", "factors.html", "yours.html"]
     return Frame(
+        root="",
+        styles=styles_of(whole),
+        methods={title: slug(title) for title in sorted(results.methods())},
+        datasets={dataset.title: dataset.name for dataset in results.datasets},
         sampling=results.sampling,
         kind=kind,
         repository=repository,
@@ -148,7 +147,4 @@ def framed(results: Results, whole: Results, kind: IntervalKind, repository: str
         folders=folders,
         shared={part.sampling: [*common, *tested(part).values()] for part in whole.by_sampling},
         in_common=[(f"{folders[part.sampling]}{path}", text) for path, text, part in of_all],
-        styles=styles_of(whole),
-        methods=sorted(results.methods()),
-        datasets={dataset.title: dataset.name for dataset in results.datasets},
     )

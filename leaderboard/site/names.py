@@ -10,7 +10,6 @@ from markupsafe import Markup, escape
 from benchmark.pipeline import FEATURES
 from leaderboard.figures.style import INK, Style, hue_of
 from leaderboard.read.pipelines import Parts
-from leaderboard.read.results import slug
 from leaderboard.tables.boards import MARKS
 
 SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
@@ -24,9 +23,9 @@ class Names:
 
     root: str
     styles: Mapping[str, Style]
-    methods: frozenset[str]
+    methods: Mapping[str, str]
     datasets: Mapping[str, str]
-    """Names by title."""
+    """Parts of addresses by title."""
 
     def look_of(self, title: str) -> Markup:
         return _marker(self.styles[title])
@@ -64,9 +63,8 @@ class Names:
         return Markup(text if text == svg else text.replace('role="img"', 'role="group"', 1))
 
     def _address(self, name: str) -> str:
-        if name in self.methods:
-            return f"{self.root}methods/{slug(name)}.html"
-        return f"{self.root}datasets/{self.datasets[name]}.html"
+        page = f"methods/{self.methods[name]}" if name in self.methods else f"datasets/{self.datasets[name]}"
+        return f"{self.root}{page}.html"
 
 
 def look_of_parts(parts: Parts) -> Style:

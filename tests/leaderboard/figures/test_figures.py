@@ -33,13 +33,11 @@ from leaderboard.figures.style import (
     FIXED,
     HUES,
     INK,
-    LEARNERS,
     MUTED,
     PAGE,
     RC,
     Style,
     axes,
-    hue_of,
     look,
     sheet,
     styles,
@@ -354,14 +352,6 @@ def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
     assert len(set(many.values())) == len(many)
     assert few["ERM"].colour == INK
     assert styles(["SVM · atom pairs"], "ERM")["SVM · atom pairs"].colour == many["SVM"].colour
-
-
-def test_every_published_pipeline_of_a_learner_has_its_colour():
-    titles = {head["title"] for head in json.loads((published.PUBLISHED / "manifest.json").read_text())["cells"]}
-    drawn = styles(titles, "ERM")
-    variants = {title: learner for title in titles if (learner := re.split(" ·|,", title)[0]) in LEARNERS}
-    assert len(variants) > 60
-    assert {title for title, learner in variants.items() if drawn[title].colour != hue_of(learner)} == set()
 
 
 def test_every_learner_has_the_same_colour_and_shape_on_every_site():

@@ -17,6 +17,7 @@ from benchmark.store.cell import Cell
 from benchmark.types import Recipe
 from leaderboard import site
 from leaderboard.read.results import Results, collect
+from leaderboard.site.pages import Site
 
 from ..conftest import cell, flipping, sure
 
@@ -59,6 +60,19 @@ def make_cell() -> MakeCell:
 
 
 @pytest.fixture(scope="session")
+def make_regression(make_cell: MakeCell) -> Callable[..., list[Cell]]:
+    """``make_regression("r", erm=0.2, calm=0.1)``: a cell for each method, with errors of this size and one pattern."""
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    noise = np.random.default_rng(0).normal(size=(5, 30, 1))
+
+    def make(dataset: str, unit: float = 1, about: Mapping[str, str] | None = None, **sizes: float) -> list[Cell]:
+        values = {method: unit * (y[:, None] + size * noise) for method, size in sizes.items()}
+        return [make_cell(dataset, method, values=of, y=unit * y, about=about) for method, of in values.items()]
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def stubborn(make_cell: MakeCell) -> Callable[[int], Results]:
     """``stubborn(8)``: results with a method that never churns and is wrong on the same 8 of 40 examples each time."""
 
@@ -82,10 +96,8 @@ def real_cells() -> list[Cell]:
 
 
 @pytest.fixture(scope="session")
-def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
+def results(real_cells: list[Cell], make_cell: MakeCell, make_regression: Callable[..., list[Cell]]) -> Results:
     """Real and synthetic cells: two headline datasets with two splits, a variant, a regression, and names with tags."""
-    y = np.linspace(-1, 1, 30).astype(np.float32)
-    noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     made_up = [
         make_cell(f"d{i}", method, rate, split=split, about={"title": f"Made up & <b>{i}</b>"})
         for i in range(2)
@@ -98,10 +110,7 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
         make_cell("d0@batch_size=32@epochs=10@train=20@weight_decay=0.1", method, about=variant)
         for method in ("erm", "calm")
     ]
-    made_up += [
-        make_cell("r", method, values=y[:, None] + spread * noise, y=y, about={"unit": "pIC50"})
-        for method, spread in (("erm", 0.2), ("calm", 0.1))
-    ]
+    made_up += make_regression("r", about={"unit": "pIC50"}, erm=0.2, calm=0.1)
     return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
 
 
@@ -109,6 +118,10 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
 def built(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site and return its folder."""
     return site.write(results, tmp_path_factory.mktemp("built") / "site", health={"d0": "12 rows & more"}).parent
+
+
+def first_page(results: Results, **addresses: str) -> str:
+    return dict(Site(results, results, "runs", {}, **addresses).board("id"))["index.html"]
 
 
 @dataclass

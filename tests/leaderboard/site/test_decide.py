@@ -11,14 +11,10 @@ from leaderboard.site.decide import choices
 from ..conftest import keyed
 
 
-def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
+def test_losses_are_what_a_method_gives_up_against_erm(make_cell, make_regression) -> None:
     cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.1), ("worse", 0.3))]
-    y = np.linspace(-1, 1, 30).astype(np.float32)
-    noise = np.random.default_rng(0).normal(size=(5, 30, 1))
-    cells += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("worse", 0.3))]
-    of = {
-        choice["key"]: {method["title"]: method for method in choice["methods"]} for choice in choices(collect(cells))
-    }
+    found = choices(collect([*cells, *make_regression("r", erm=0.2, worse=0.3)]))
+    of = {choice["key"]: {method["title"]: method for method in choice["methods"]} for choice in found}
     assert list(of) == ["classification/headline", "d0", "d1", "r"]
     average, single = of["classification/headline"], of["d0"]
     for methods in (average, single):
@@ -46,15 +42,11 @@ def test_an_average_has_the_mark_of_the_loss_that_it_hides(stubborn, wrong, mark
     assert bool(by_title["STUBBORN"]["low"]) == bool(mark)
 
 
-def test_a_constant_is_never_advised_and_a_unit_is_that_of_a_regression(make_cell) -> None:
-    y = np.linspace(-1, 1, 30).astype(np.float32)
-    runs = {
-        "erm": y[:, None] + 0.2 * np.random.default_rng(0).normal(size=(5, 30, 1)),
-        "constant": np.zeros((5, 30, 1)),
-    }
+def test_a_constant_is_never_advised_and_a_unit_is_that_of_a_regression(make_cell, make_regression) -> None:
     about = {"unit": "log10(brain/blood)"}
-    cells = [make_cell("r", method, values=values, y=y, about=about) for method, values in runs.items()]
-    by_key = {choice["key"]: choice for choice in choices(collect([make_cell("d", "erm", about=about), *cells]))}
+    cells = [*make_regression("r", about=about, erm=0.2), make_cell("d", "erm", about=about)]
+    cells.append(make_cell("r", "constant", values=np.zeros((5, 30, 1)), y=cells[0].predictions["id"].y, about=about))
+    by_key = {choice["key"]: choice for choice in choices(collect(cells))}
     assert {key: choice["unit"] for key, choice in by_key.items()} == {"d": "", "r": "log10(brain/blood)"}
     assert [method["title"] for method in by_key["r"]["methods"]] == ["ERM"], "the 1 − ICC of a constant is undefined"
 

@@ -7,7 +7,7 @@ import pytest
 from benchmark.files import CHECKOUT
 from benchmark.pipeline import FEATURES
 from leaderboard.figures.build import styles_of
-from leaderboard.figures.style import HUES, INK, LEARNERS, styles
+from leaderboard.figures.style import HUES, LEARNERS, styles
 from leaderboard.read.pipelines import Parts
 from leaderboard.read.results import collect
 from leaderboard.site.names import SHAPES, Names, look_of_parts
@@ -17,10 +17,8 @@ from ..conftest import keyed
 
 @pytest.fixture
 def names() -> Names:
-    methods = ["ERM", "Bagging K=5", "Bagging", "A & <b>"]
-    return Names(
-        "../", styles(methods, "ERM"), frozenset(methods), {"BACE": "bace", "BACE, train=200": "bace@train=200"}
-    )
+    methods = {"ERM": "erm", "Bagging K=5": "bagging-k-5", "Bagging": "bagging", "A & <b>": "a-b"}
+    return Names("../", styles(methods, "ERM"), methods, {"BACE": "bace", "BACE, train=200": "bace@train=200"})
 
 
 @pytest.mark.parametrize(
@@ -35,14 +33,6 @@ def names() -> Names:
 )
 def test_the_name_of_a_method_or_dataset_in_a_table_is_a_link_whatever_marks_follow(names: Names, text, linked):
     assert names.linked(text).rpartition("</i>")[2] == linked
-
-
-def test_a_method_wears_the_colour_and_shape_of_the_figures(names: Names):
-    style = names.styles["Bagging K=5"]
-    assert f'style="color:{style.colour}"' in names.look_of("Bagging K=5")
-    assert SHAPES[style.marker] in names.look_of("Bagging K=5")
-    assert "style" not in names.look_of("ERM"), "ink follows the page"
-    assert names.styles["ERM"].colour == INK
 
 
 def test_the_names_in_a_figure_are_links_and_nothing_else_changes(names: Names):
