@@ -131,10 +131,13 @@ class Page:
     driver: Any
     folder: Path = Path()
 
-    def open(self, path: str) -> None:
+    def open(self, path: str, until: str = "") -> None:
+        """Open a page and wait until it has an element."""
         path, mark, place = path.partition("#")
         self.driver.get("about:blank")  # otherwise only the hash would change
         self.driver.get(f"{(self.folder / path).as_uri()}{mark}{place}")
+        if until:
+            self.wait("document.querySelector(arguments[0])", until)
 
     def run(self, script: str, *arguments: object) -> Any:
         return self.driver.execute_script(script, *arguments)
@@ -150,8 +153,14 @@ class Page:
 
         return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
 
-    def click(self, selector: str) -> None:
+    def all(self, selector: str, what: str = "e.textContent") -> list[Any]:
+        """Return an expression of each element ``e``, visible or not."""
+        return self.run(f"return [...document.querySelectorAll(arguments[0])].map((e) => {what})", selector)
+
+    def click(self, selector: str, until: str = "") -> None:
         self.driver.find_element("css selector", selector).click()
+        if until:
+            self.wait("document.querySelector(arguments[0])", until)
 
     def fill(self, name: str, value: str) -> None:
         """Enter a value into a field of the form, as typing or choosing does."""

@@ -247,19 +247,16 @@ def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
 
 def plotted(page: Page, where: str = "") -> None:
     page.open(f"index.html#view=plot{where}")
-    page.wait(
-        "typeof chart !== 'undefined' && chart !== null && document.querySelector('#plot-note').textContent !== ''"
-    )
+    page.wait("document.querySelector('#plot-note').textContent")
 
 
 def test_the_plot_has_the_rows_of_the_table_in_their_colours(page: Page, results: Results) -> None:
     plotted(page)
     points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.href, p.colour, p.x, p.y])")
-    looks = page.run(
-        """return [...document.querySelectorAll("#board th.row")].map((th) => [th.dataset.title,
-            th.querySelector("a").getAttribute("href"), getComputedStyle(th.querySelector(".look")).color])"""
+    look = (
+        "[e.dataset.title, e.querySelector('a').getAttribute('href'), getComputedStyle(e.querySelector('.look')).color]"
     )
-    assert {tuple(point[:3]) for point in points} == set(map(tuple, looks))
+    assert sorted(point[:3] for point in points) == sorted(page.all("#board th.row", look))
     rows = {row.title: row.estimates for row in summaries(results)[0].rows}
     assert {title for title, *_ in points} == {*rows}
     for title, _, _, x, y in points:
@@ -390,10 +387,9 @@ def pipelines(make_cell, built: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of_each_learner(page, pipelines):
     def parts() -> list[str]:
-        cells = """return [...document.querySelectorAll("#board tbody tr")].filter((row) => row.checkVisibility())
-            .map((row) => [0, 2, 3, 4].map((i) => row.cells[i].querySelector("a") ?? row.cells[i]))
-            .map((cells) => cells.map((e) => e.textContent.trim()))"""
-        return [", ".join(row) for row in page.run(cells)]
+        text = "(e.cells[i].querySelector('a') ?? e.cells[i]).textContent.trim()"
+        rows = page.all("#board tbody tr", f"e.checkVisibility() && [0, 2, 3, 4].map((i) => {text})")
+        return [", ".join(row) for row in rows if row]
 
     page.folder = pipelines
     page.open("index.html")
@@ -426,12 +422,10 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
 
 def test_a_number_is_told_where_it_would_stand_among_the_methods(page: Page, results: Results) -> None:
     page.open("index.html")
-    rows = page.run(
-        """const y = document.querySelector("#board thead [data-key=matched_churn]");
-        return [...document.querySelectorAll("#board tbody tr:not(.unranked)")]
-            .map((row) => [row.cells[0].dataset.title, Number(row.cells[y.cellIndex].dataset.value)])"""
-    )
-    (low, a), (high, b) = sorted((value, title) for title, value in rows)[:2]
+    at = page.run("return document.querySelector('#board thead [data-key=matched_churn]').cellIndex")
+    row = f"[Number(e.cells[{at}].dataset.value), e.cells[0].dataset.title]"
+    rows = page.all("#board tbody tr:not(.unranked)", row)
+    (low, a), (high, b) = sorted(rows)[:2]
     assert page.texts("#mine") == []
     page.click(".picker:has([name=mine]) summary")
     assert page.texts("#mine-of") == ["Matched churn (%)"]
@@ -557,8 +551,7 @@ def test_no_page_is_wider_than_a_phone(phone: Page) -> None:
 
 
 def opened(page: Page, where: str = "") -> None:
-    page.open(f"flips/b3db_measured.html{where}")
-    page.wait("document.querySelector('.molecule') !== null")
+    page.open(f"flips/b3db_measured.html{where}", ".molecule")
 
 
 @pytest.fixture
@@ -576,7 +569,7 @@ def test_the_flip_explorer_shows_what_flips_most(page: Page, erm: Predictions) -
     assert example_flips(erm)[at] == example_flips(erm).max()
     aria = page.run("return document.querySelector('.molecule .strip svg').getAttribute('aria-label')")
     assert f"class 1 in {erm.values[:, at].argmax(-1).sum()}" in aria
-    assert page.run("return document.querySelectorAll('.molecule .structure svg').length") == 25
+    assert len(page.all(".molecule .structure svg")) == 25
     page.run("document.querySelector('#more').click()")  # at the end of a page that may still be scrolling there
     page.wait("document.querySelectorAll('.molecule').length === 50")
 
@@ -586,13 +579,13 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page, results: 
     (all_of_them,) = page.texts("#count")
     page.fill("q", "c1ccccc1")
     page.wait("document.querySelector('#count').textContent !== arguments[0]", all_of_them)
-    smiles = page.run("return [...document.querySelectorAll('.molecule code')].map((e) => e.textContent)")
+    smiles = page.all(".molecule code")
     assert {"c1ccccc1" in text for text in smiles} == {True}
     assert page.hash == "#q=c1ccccc1"
     opened(page, "#label=1&least=50")
     expected = int(((erm.y == 1) & (example_flips(erm) >= 0.5)).sum())
     assert page.texts("#count")[0].startswith(f"{expected} of ")
-    labels = page.run("return [...document.querySelectorAll('.molecule p')].map((e) => e.textContent)")
+    labels = page.all(".molecule p")
     assert {label.partition(" than ")[0] for label in labels} == {"True class: reaches the brain better"}
     opened(page, "#sort=calm&under=random-forest-trees-5")
     forest = results.dataset("b3db_measured").entry("Random forest, trees=5").cells[99].predictions
@@ -606,18 +599,15 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page, results: 
 
 def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_rows(page: Page, erm: Predictions):
     opened(page)
-    page.click(".molecule h2 a")
-    page.wait("document.querySelector('.runs') !== null")
+    page.click(".molecule h2 a", ".runs")
     assert page.hash == f"#molecule={first_of(page)}"
     values = erm.values[:, list(erm.ids).index(first_of(page))]
-    said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
-    cells = page.run(f"return {said}.map((e) => [e.textContent, e.classList.contains('one')])")
+    cells = page.all(".runs tbody tr:first-child td.said", "[e.textContent, e.classList.contains('one')]")
     assert cells == [[str(value.argmax()), bool(value.argmax() == 1)] for value in values]
-    row = page.run("return [...document.querySelectorAll('.runs tbody tr:first-child td')].map((e) => e.textContent)")
+    row = page.all(".runs tbody tr:first-child td")
     assert [float(text) for text in row[1:3]] == pytest.approx([values[:, 1].mean(), values[:, 1].std()], abs=0.011)
-    assert page.run("return document.querySelectorAll('.runs tbody tr').length") == 3
-    similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] .similarity")]
-        .map((e) => Number(e.textContent.replace("similarity ", "")))""")
+    assert len(page.all(".runs tbody tr")) == 3
+    similar = page.all("[aria-label='Nearest training rows'] .similarity", "Number(e.textContent.slice(11))")
     page.run("document.querySelector('.cards').scrollIntoView()")
     page.wait("document.querySelectorAll('.cards svg path, .cards svg line').length > 20")
     assert len(similar) == 5
@@ -631,15 +621,14 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
 @without_figures()
 def test_what_never_flips_and_is_wrong_is_marked(stubborn, tmp_path: Path, page: Page) -> None:
     page.folder = site.write(stubborn(8), tmp_path / "site").parent
-    page.open("flips/d0.html#only=wrong&under=stubborn")
-    page.wait("document.querySelector('.molecule') !== null")
+    page.open("flips/d0.html#only=wrong&under=stubborn", ".molecule")
     assert page.texts("#count") == ["8 of 40 examples"]
     page.click(".molecule h2 a")
     page.wait("document.querySelector('.grouped .group th')?.innerText")
     groups = page.texts(".grouped .group th")
     assert "Stable but wrong: 1 of 3 methods" in groups
     assert page.texts(".grouped .group.wrong + tr td.left") == ["0 % stable but wrong"]
-    assert page.run("return document.querySelectorAll('.grouped tr').length") <= 10
+    assert len(page.all(".grouped tr")) <= 10
     assert page.texts(".molecule p")[0].startswith(("True class: does <b>it</b>", "True class: not: does <b>it</b>"))
 
 
@@ -648,8 +637,7 @@ def test_under_halves_the_two_that_are_compared_stand_above_each_other(make_cell
     values = np.eye(2)[[0, 0, 0, 1, 1]][:, None]  # seeds 1 and 2 agree, 3 and 4 do not; the partner of 5 is not there
     erm = make_cell("d", "erm", values=values, y=np.zeros(1, dtype=np.int64), seeds=(1, 2, 3, 4, 5))
     page.folder = site.write(collect([keyed(erm, sampling="halves")]), tmp_path / "site").parent
-    page.open("flips/d.html")
-    page.wait("document.querySelector('.strip svg') !== null")
+    page.open("flips/d.html", ".strip svg")
     strip = "document.querySelector('.strip svg')"
     assert page.run(f"return {strip}.getAttribute('viewBox')") == "0 0 3 2.04"
     assert page.run(f"return {strip}.getAttribute('aria-label')").endswith("1 of 2 pairs differ")
@@ -669,8 +657,7 @@ def test_a_molecule_is_found_by_name_or_smiles_in_all_datasets(page: Page, resul
     assert found.endswith(erm.ids[3])
     page.fill("q", page.texts("#found code")[0])
     assert found in page.texts("#found a")
-    page.click("#found a")
-    page.wait("document.querySelector('.grouped') !== null")
+    page.click("#found a", ".grouped")
     assert first_of(page) == erm.ids[3]
     page.wait("document.querySelectorAll('.structure svg line, .structure svg path').length > 3")
 
@@ -694,9 +681,7 @@ def test_a_table_is_copied_as_it_is_filtered_and_sorted(page: Page) -> None:
     header, *lines = csv.reader(io.StringIO(copied(page, "CSV")))
     churn = header.index("Churn (%)")
     assert header[churn + 1 : churn + 3] == ["Churn (%) low", "Churn (%) high"]
-    exact = page.run(
-        "return [...document.querySelectorAll('#board tbody tr:not([hidden])')].map((r) => r.cells[0].dataset.value)"
-    )
+    exact = page.all("#board tbody tr:not([hidden])", "e.cells[0].dataset.value")
     assert [line[0] for line in lines] == exact
     assert float(lines[0][churn]) > float(lines[1][churn])
     page.run(
@@ -724,7 +709,7 @@ def test_a_copied_table_compiles_and_fits_on_the_pages_of_an_article(page: Page,
 
 def test_sections_of_a_dataset_open_and_the_first_column_and_the_contents_stay(page: Page) -> None:
     page.open("datasets/d0.html")
-    assert page.run("return document.querySelectorAll('details.section[open]').length") == 1
+    assert len(page.all("details.section[open]")) == 1
     page.click(".toc a[href='#cells']")
     page.wait("document.querySelector('#cells').open")
     top = page.run("return document.querySelector('.toc').getBoundingClientRect().top")
@@ -757,8 +742,7 @@ def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, er
 
 
 def test_a_regression_has_its_own_strips(page: Page, results: Results) -> None:
-    page.open("flips/r.html")
-    page.wait("document.querySelector('.molecule') !== null")
+    page.open("flips/r.html", ".molecule")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
     assert "it shows no structures" in page.texts(".note")[0]
     _, (header, *rows) = saved(page, "#csv")
@@ -778,8 +762,7 @@ def test_a_figure_of_a_dataset_is_saved_as_the_page_shows_it(page: Page) -> None
 
 
 def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
-    page.open("decide.html")
-    page.wait("document.querySelector('#answer h2')")
+    page.open("decide.html", "#answer h2")
     assert page.texts("#answer h2") == ["Use CALM"]
     assert len(page.texts("#answer .thousand")) == 2
     page.fill("pay", "0.5")
@@ -830,8 +813,7 @@ def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole
 
 
 def test_the_compare_page_computes_what_the_command_prints(page: Page, results: Results) -> None:
-    page.open("compare.html")
-    page.wait("document.querySelector('#verdict h2')")
+    page.open("compare.html", "#verdict h2")
     number = {method["title"]: i for i, method in enumerate(page.run("return file('compare/', 'methods')")["methods"])}
     load = """const [key, done] = arguments; const every = arrived.get("methods").datasets.map((_, i) => i);
         measured(key, every).then((values) => { window.values = values; done(); })"""
@@ -859,12 +841,8 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
 
 
 def test_the_compare_page_counts_what_flips_under_one_method_alone(page: Page, results: Results) -> None:
-    page.open("compare.html#a=CALM&b=erm")
-    page.wait("document.querySelector('#each tbody tr')")
-    rows = page.run(
-        "return [...document.querySelectorAll('#each tbody tr')].map((row) => "
-        "[row.cells[0].textContent, [...row.querySelectorAll('td a')].map((a) => a.textContent)])"
-    )
+    page.open("compare.html#a=CALM&b=erm", "#each tbody tr")
+    rows = page.all("#each tbody tr", "[e.cells[0].textContent, [...e.querySelectorAll('td a')].map((a) => a.text)]")
     counts = {dataset.title: flipping_alone(dataset, "CALM", "ERM") for dataset in results.headline()}
     assert dict(rows) == {title: [f"{n} under CALM", f"{m} under ERM"] for title, (n, m) in counts.items()}
     assert max(max(both) for both in counts.values()) > 0
@@ -886,8 +864,7 @@ def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(ma
         cell for unit in (1, 1000) for cell in make_regression(f"r{unit}", unit, erm=0.2, calm=0.1 + unit / 20_000)
     ]
     page.folder = site.write(collect(cells), tmp_path / "site").parent
-    page.open("compare.html#on=regression/regression&a=calm&b=erm&measure=mae")
-    page.wait("document.querySelector('#each tbody tr')")
+    page.open("compare.html#on=regression/regression&a=calm&b=erm&measure=mae", "#each tbody tr")
     of = {(c.key.dataset, c.title): MAE.mean(c.predictions["id"]) for c in cells}
     changes = [100 * (of[d, "CALM"] / of[d, "ERM"] - 1) for d in ("r1", "r1000")]
     (said,) = (line for line in page.texts("#verdict p") if "MAE" in line)
@@ -898,8 +875,7 @@ def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(ma
 
 
 def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
-    page.open("compare.html#a=CALM&b=erm")
-    page.wait("document.querySelector('#each tbody tr')")  # it comes last
+    page.open("compare.html#a=CALM&b=erm", "#each tbody tr")  # it comes last
     assert page.texts("#verdict h2")[0] == "On these datasets, CALM is better in matched churn"
     assert [text.split(" in ")[-1] for text in page.texts("#verdict h2")] == ["matched churn", "churn", "accuracy"]
     assert len(page.texts("#each tbody tr")) == 2
@@ -910,7 +886,7 @@ def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -
     assert "AUROC" in page.texts("#verdict h2")[3]
     assert page.texts("#verdict p")[:3] == told, "the same, whatever else is chosen"
     assert all("p " in line and " after Holm's adjustment for 3 pairs" in line for line in told)
-    assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3
+    assert len(page.all("#matrix tbody tr")) == 3
     page.wait("document.querySelector('td button small')")
-    texts = page.run("return [...document.querySelectorAll('td button')].map((b) => [b.textContent, b.ariaLabel])")
+    texts = page.all("td button", "[e.textContent, e.ariaLabel]")
     assert all(text in label for text, label in texts), "a name holds the numbers that are shown"
