@@ -1,6 +1,7 @@
 """The page that scores the reader's own predictions, in a real browser."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,41 +71,46 @@ def rows(page: Page, table: str) -> list[str]:
     return [" ".join(text.split()) for text in page.texts(f"#{table} tbody tr")]
 
 
+@pytest.fixture
+def erm(cells: list[Cell]) -> Predictions:
+    return cells[0].predictions["id"]
+
+
 def wide(p: Predictions, values: np.ndarray, names: str = "run{}") -> str:
     table = pd.DataFrame({names.format(r + 1): run for r, run in enumerate(values)})
     return table.assign(example_id=p.ids).sample(frac=1, random_state=0).to_csv(index=False)
+
+
+def predicted(p: Predictions, mine: np.ndarray, **changes: Any) -> Predictions:
+    """Predictions of the same examples, from probabilities of class 1."""
+    values = np.stack([1 - mine, mine], -1).astype(np.float32)
+    return replace(p, seeds=tuple(range(1, len(mine) + 1)), values=values, **changes)
 
 
 def shown(measure: Any, value: Any) -> str:
     return f"{absolute(measure).title}: {absolute(measure).show(value).text}"
 
 
-def test_it_says_what_score_says_and_where_that_stands(given: Given, browser: Page, cells: list[Cell]) -> None:
-    p = cells[0].predictions["id"]
-    mine = (0.4 * p.y + np.random.default_rng(1).beta(2, 2, (5, 40)) * 0.6).round(2)
+def test_it_says_what_score_says_and_where_that_stands(given: Given, browser: Page, cells, erm: Predictions) -> None:
+    mine = (0.4 * erm.y + np.random.default_rng(1).beta(2, 2, (5, 40)) * 0.6).round(2)
     mine[:, 10:17] = 0.5  # ties, one of them at the cut
-    said = given("D", wide(p, mine))
-    ours = score(np.stack([1 - mine, mine], -1).astype(np.float32), p.y, p.ids).estimates
-    values = np.stack([1 - mine, mine], -1).astype(np.float32)
-    matched = estimate(MATCHED_CHURN, [(Predictions((1, 2, 3, 4, 5), p.ids, p.y, values, "classification"), None)])
-    assert said[1:] == [
-        shown(MATCHED_CHURN, matched),
-        shown(CHURN, ours["churn"]),
-        f"Accuracy (%): {100 * ours['accuracy'].value:.1f} [{100 * ours['accuracy'].low:.1f}, "
-        f"{100 * ours['accuracy'].high:.1f}]",
-    ]
-    others = {c.title: MATCHED_CHURN.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
-    expected = sorted({**others, "Your predictions": matched.value}.items(), key=lambda item: item[1])
-    right = {c.title: ACCURACY.mean(c.predictions["id"]) for c in cells[::2] if c.key.dataset == "d"}
-    right["Your predictions"] = ours["accuracy"].value
+    said = given("D", wide(erm, mine))
+    own = predicted(erm, mine)
+    scored, matched = score(own.values, erm.y, erm.ids), estimate(MATCHED_CHURN, [(own, None)])
+    churn, accuracy = (scored.estimates[key] for key in ("churn", "accuracy"))
+    value, low, high = (f"{100 * x:.1f}" for x in (accuracy.value, accuracy.low, accuracy.high))
+    assert said[1:] == [shown(MATCHED_CHURN, matched), shown(CHURN, churn), f"Accuracy (%): {value} [{low}, {high}]"]
+    others = {c.title: c.predictions["id"] for c in cells[::2] if c.key.dataset == "d"}
+    churns = {title: MATCHED_CHURN.mean(p) for title, p in others.items()} | {"Your predictions": matched.value}
+    right = {title: ACCURACY.mean(p) for title, p in others.items()} | {"Your predictions": accuracy.value}
+    order = sorted(churns, key=churns.__getitem__)
     assert rows(browser, "places") == [
-        f"{i} {100 * x:.1f} {100 * right[name]:.1f} {name}" for i, (name, x) in enumerate(expected, 1)
+        f"{i} {100 * churns[name]:.1f} {100 * right[name]:.1f} {name}" for i, name in enumerate(order, 1)
     ]
-    place = [name for name, _ in expected].index("Your predictions") + 1
-    first, last = (1 + sum(x < end for x in others.values()) for end in (matched.low, matched.high))
+    place = order.index("Your predictions") + 1
+    first, last = (1 + sum(churns[title] < end for title in others) for end in (matched.low, matched.high))
     assert f"By matched churn, place {place} of 3 ({first}–{last} within its interval), " in said[0]
-    top = rows(browser, "fragile")[0].split()
-    assert top[0] == f"{100 * score(values).example_churn.max():.0f}"
+    assert rows(browser, "fragile")[0].split()[0] == f"{100 * scored.example_churn.max():.0f}"
 
 
 def test_the_browser_lets_the_page_send_nothing(folder: Path) -> None:
@@ -113,31 +119,26 @@ def test_the_browser_lets_the_page_send_nothing(folder: Path) -> None:
     assert all("connect-src 'none'" in page.read_text(encoding="utf-8") for page in pages)
 
 
-def test_predictions_that_lose_more_than_5_pp_of_accuracy_have_no_place_however_low_their_churn(
-    given: Given, browser: Page, cells: list[Cell]
-) -> None:
-    p = cells[0].predictions["id"]  # ERM's
-    said = given("D", wide(p, np.tile(np.linspace(0.1, 0.3, 40), (3, 1))))
-    loss = 100 * (ACCURACY.mean(p) - (p.y == 0).mean())
+def test_predictions_that_lose_more_than_5_pp_of_accuracy_have_no_place_however_low_their_churn(given, browser, erm):
+    said = given("D", wide(erm, np.tile(np.linspace(0.1, 0.3, 40), (3, 1))))
+    loss = 100 * (ACCURACY.mean(erm) - (erm.y == 0).mean())
     assert loss > 5
-    assert f"No place: accuracy is {loss:.1f} pp below ERM's, {100 * ACCURACY.mean(p):.1f}, " in said[0]
+    assert f"No place: accuracy is {loss:.1f} pp below ERM's, {100 * ACCURACY.mean(erm):.1f}, " in said[0]
     assert said[1].startswith("Matched churn (%): 0.0")
     assert not any("Your predictions" in row for row in rows(browser, "places"))
 
 
-def test_two_halves_of_a_halving_are_compared_and_no_others(given: Given, cells: list[Cell]) -> None:
-    page = "yours.html"
-    p = cells[0].predictions["id"]
+def test_two_halves_of_a_halving_are_compared_and_no_others(given: Given, erm: Predictions) -> None:
     mine = np.random.default_rng(2).random((6, 40))
-    values = np.stack([1 - mine, mine], -1).astype(np.float32)
-    halved = Predictions((1, 2, 3, 4, 5, 6), p.ids, p.y, values, "classification", sampling="halves")
-    said = given("D", wide(p, mine), page)
-    assert said[1:3] == [shown(m, estimate(m, [(halved, None)])) for m in (MATCHED_CHURN, CHURN)]
-    assert "so few retrainings give no interval, so it is uncertain" in given("D", wide(p, p.values[:2, :, 1]), page)[0]
-    (lone,) = given("D", wide(p, mine[:5]), page)
-    assert "expected both of each" in lone
-    (unnamed,) = given("D", wide(p, mine[:2], "model {}b"), page)
-    assert "names that end in the train seed" in unnamed
+    halved = predicted(erm, mine, sampling="halves")
+    expected = [shown(m, estimate(m, [(halved, None)])) for m in (MATCHED_CHURN, CHURN)]
+    assert given("D", wide(erm, mine), "yours.html")[1:3] == expected
+    for text, told in (
+        (wide(erm, erm.values[:2, :, 1]), "so few retrainings give no interval, so it is uncertain"),
+        (wide(erm, mine[:5]), "expected both of each"),
+        (wide(erm, mine[:2], "model {}b"), "names that end in the train seed"),
+    ):
+        assert told in given("D", text, "yours.html")[0]
 
 
 def test_a_regression_in_a_long_table_is_scored_by_its_values(given: Given, cells: list[Cell]) -> None:
@@ -155,42 +156,41 @@ def test_a_regression_in_a_long_table_is_scored_by_its_values(given: Given, cell
     assert said[1:] == expected
 
 
-@pytest.mark.parametrize(("sampling", "column"), [("paper", "Retrainings"), ("halves", "Halvings")])
-def test_it_says_how_large_a_difference_so_many_retrainings_find(browser, folder, cells, sampling, column) -> None:
+@pytest.mark.parametrize(
+    ("sampling", "path", "column"),
+    [("paper", "paper/yours.html", "Retrainings"), ("halves", "yours.html", "Halvings")],
+)
+def test_it_says_how_large_a_difference_so_many_retrainings_find(
+    browser, folder, cells, sampling, path, column
+) -> None:
     erm, calm = (c.predictions["id"] for c in cells if c.key.dataset == "d" and c.key.sampling == sampling)
     pilot = components([MATCHED_CHURN.of_runs(calm) - MATCHED_CHURN.of_runs(erm)])
     browser.folder = folder
-    browser.open("paper/yours.html" if sampling == "paper" else "yours.html")
-    browser.wait("document.querySelectorAll('#need tbody tr').length")
+    browser.open(path, "#need tbody tr")
     assert browser.texts("#need th")[0] == column
     assert rows(browser, "need") == [f"{n} {spelled(100 * resolvable(pilot, n))}" for n in (5, 10, 20, 50)]
     assert "difference from ERM in matched churn that so many" in browser.texts("#needed")[0]
 
 
-def test_predicted_classes_have_no_matched_churn(given: Given, cells: list[Cell]) -> None:
-    p = cells[0].predictions["id"]
-    said = given("D", wide(p, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - p.y, p.y)))
+def test_predicted_classes_have_no_matched_churn(given: Given, erm: Predictions) -> None:
+    said = given("D", wide(erm, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - erm.y, erm.y)))
     assert "By churn, place " in said[0]
     assert [line.partition(":")[0] for line in said[1:]] == ["Churn (%)", "Accuracy (%)"]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("old", "new", "message"),
     [
-        (lambda text: text.replace("example_id", "name"), "Expected the columns example_id and one for each"),
-        (lambda text: text.replace("m7\n", "m99\n"), "m99 is not in this test set"),
-        (lambda text: text.replace("m7\n", "m8\n"), "m8 is there twice"),
-        (
-            lambda text: "".join(line for line in text.splitlines(True) if not line.endswith("m7\n")),
-            "m7 is missing; 39",
-        ),
-        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,1.5,m0\n"), "expected a probability from 0 to 1, found 1.5"),
-        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,,m0\n"), "expected a probability from 0 to 1, found nothing"),
-        (lambda text: text.replace("0.25,0.5,m0\n", "0.25,m0\n"), "2 cells where the header has 3"),
+        ("example_id", "name", "Expected the columns example_id and one for each"),
+        ("m7\n", "m99\n", "m99 is not in this test set"),
+        ("m7\n", "m8\n", "m8 is there twice"),
+        ("0.25,0.5,m7\n", "", "m7 is missing; 39"),
+        ("0.25,0.5,m0\n", "0.25,1.5,m0\n", "expected a probability from 0 to 1, found 1.5"),
+        ("0.25,0.5,m0\n", "0.25,,m0\n", "expected a probability from 0 to 1, found nothing"),
+        ("0.25,0.5,m0\n", "0.25,m0\n", "2 cells where the header has 3"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_with_its_line(given, browser, cells, change, message):
-    mine = np.tile([[0.25], [0.5]], 40)
-    (said,) = given("D", change(wide(cells[0].predictions["id"], mine)))
+def test_a_file_that_cannot_be_meant_is_refused_with_its_line(given, browser, erm, old, new, message):
+    (said,) = given("D", wide(erm, np.tile([[0.25], [0.5]], 40)).replace(old, new))
     assert message in said
     assert rows(browser, "places") == []
