@@ -53,11 +53,8 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     if dataset.task != "classification" or dataset.reference is None or not rows:
         return None
     row = min(rows, key=lambda row: (row.estimates["churn"].value, row.title))  # type: ignore[union-attr]
-    entry = dataset.entry(row.title)
-    shared = set(entry.cells) & set(dataset.reference.cells) if entry else set()
-    if entry is None or not shared:
-        return None
-    split = papers_or_first(shared)
+    entry = next(entry for entry in dataset.entries if entry.title == row.title)
+    split = papers_or_first(entry.cells.keys() & dataset.reference.cells.keys())  # a difference has one
     both = common(dataset.reference.cells[split], entry.cells[split])
     ids, y = both[0].ids, both[0].y
     if len(both[0].seeds) < 2:

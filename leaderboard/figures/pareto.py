@@ -23,6 +23,8 @@ class Point:
     marked: bool
 
 
+MATCHED = "Matched accuracy (%)", "Matched churn (%)"
+DIFFERENCE = "Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)"
 FRONT = "Line: Pareto front of the filled methods."
 LETTERS = 28
 """Of a line of the key, so that it leaves room for the axes."""
@@ -44,21 +46,19 @@ def front(points: Sequence[Point], better: int) -> list[Point]:
 
 def pareto(board: Board, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
     """Draw the methods on one dataset; None if fewer than two have both numbers."""
-    task, regression = board.task, board.task == "regression"
-    scale = 1 if regression else 100
+    if board.task == "regression":
+        title, labels, scale, better = "MAE and 1 − ICC", (f"MAE ({unit or 'target units'})", "1 − ICC"), 1, -1
+    else:
+        title, labels, scale, better = "Matched accuracy and matched churn", MATCHED, 100, +1
     points = []
     for row in sorted(board.rows, key=lambda row: row.title != reference):
-        quality, churn = (estimate_of(row, of[task].key, scale) for of in (KEPT, ORDER))
+        quality, churn = (estimate_of(row, of[board.task].key, scale) for of in (KEPT, ORDER))
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.marks)))
-    labels = (
-        (f"MAE ({unit or 'target units'})", "1 − ICC") if regression else ("Matched accuracy (%)", "Matched churn (%)")
-    )
-    title = f"{'MAE and 1 − ICC' if regression else 'Matched accuracy and matched churn'}, {board.title}"
-    about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
+    about = {"key": f"pareto-{board.dataset}", "title": f"{title}, {board.title}", "dataset": board.dataset}
     bars = described(board.kind, board.sampling).partition(";")[0].partition(":")[0]
     over = f"ID test. Bars: {bars}."
-    return _plot(points, [board], reference, labels, -1 if regression else +1, styles, over, HOLLOW, **about)
+    return _plot(points, [board], reference, labels, better, styles, over, HOLLOW, **about)
 
 
 def overall(
@@ -75,9 +75,8 @@ def overall(
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.unranked) or not row.keeps))
     over = f"Mean over {over}, ID test. {INTERVALS}"
-    labels = "Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)"
     title = "Matched accuracy and matched churn against ERM"
-    return _plot(points, boards, reference, labels, +1, styles, over, LOSING, key="pareto", title=title)
+    return _plot(points, boards, reference, DIFFERENCE, +1, styles, over, LOSING, key="pareto", title=title)
 
 
 def _plot(
@@ -104,14 +103,8 @@ def _plot(
     key = breadth((line for p in points for line in wrap(p.method, LETTERS)), 7) + 0.22
     ax = axes(on, 0.42, key + 0.05, top, 0.4)
     best = front(points, better)
-    ax.plot(
-        [p.quality.value for p in best],
-        [p.churn.value for p in best],
-        color=MUTED,
-        linewidth=0.8,
-        linestyle=(0, (3, 2)),
-        zorder=1,
-    )
+    corners = [(p.quality.value, p.churn.value) for p in best]
+    ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
     for p in points:
         whiskers(ax, p.quality, p.churn, styles[p.method], hollow=p.marked)
     ax.set_xlim(*limits([p.quality for p in points]))

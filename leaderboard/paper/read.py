@@ -51,8 +51,8 @@ def read(path: Path) -> list[Published]:
 def _published(row: Mapping[str, str], where: str) -> Published:
     if None in row or None in [row[name] for name in COLUMNS[:-2]]:  # DictReader's key of fields beyond the header
         raise UserError(
-            f"{where}: more or fewer fields than columns in the header: quote a value with commas, and end an empty "
-            "field with its comma, too"
+            f"{where}: more or fewer fields than columns in the header: quote values with commas, and keep the comma "
+            "of an empty one"
         )
 
     def number(column: str, empty: float | None = None) -> float:

@@ -132,13 +132,12 @@ def _headline(comparisons: Sequence[Comparison]) -> str:
     share = f" ({100 * n['agrees'] / decided:.0f} %)" if decided else ""
     judged = sum(any(map(_judged, some)) for some in numbers)
     repeated = len(comparisons) - len(numbers)
+    once = f" A value listed in several tables counts once: {repeated} repetitions are not counted." if repeated else ""
     return (
         f"{n['agrees']} of {decided} decided values agree{share}; {n['disagrees']} disagree. For {n['cannot tell']} "
         "more, our interval is too wide to tell: the allowance is at least as large as the published value. "
         f"{n['not compared']} of {len(numbers)} published values were not compared. Of the decided values, "
-        f"{judged} have an interval to be judged by and {decided - judged} must be equal."
-        + f" A value listed in several tables counts once: {repeated} repetitions are not counted."
-        * (repeated > 0)
+        f"{judged} have an interval to be judged by and {decided - judged} must be equal.{once}"
     )
 
 
