@@ -1,4 +1,4 @@
-"""Real cells, trained in seconds, and synthetic ones, with the site built from both."""
+"""Real cells and synthetic ones, with the site built from both."""
 
 import json
 import re
@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.data.problem import load_problem
-from benchmark.registry import make_method
-from benchmark.run import runner
 from benchmark.store.cell import Cell
-from benchmark.types import Recipe
 from leaderboard import site
+from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.pages import Site
 
@@ -87,17 +84,14 @@ def stubborn(make_cell: MakeCell) -> Callable[[int], Results]:
 
 
 @pytest.fixture(scope="session")
-def real_cells() -> list[Cell]:
-    """Three methods, trained briefly on real molecules."""
-    problem = replace(load_problem("b3db_measured"), recipe=Recipe(hidden=32, epochs=2))
-    methods = [make_method(name, problem.task) for name in ("erm", "bagging:k=2", "random_forest:trees=5")]
-    plans = [runner.plan(problem, method, [1, 2, 3, 4]) for method in methods]
-    return [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
+def results(make_cell: MakeCell, make_regression: Callable[..., list[Cell]]) -> Results:
+    """Four published retrainings of three methods on real molecules, and synthetic cells.
 
-
-@pytest.fixture(scope="session")
-def results(real_cells: list[Cell], make_cell: MakeCell, make_regression: Callable[..., list[Cell]]) -> Results:
-    """Real and synthetic cells: two headline datasets with two splits, a variant, a regression, and names with tags."""
+    These are of two headline datasets with two splits, a variant, a regression, and names with tags.
+    """
+    titles = ("ERM", "Bagging K=2", "Random forest")
+    recorded = published.read(published.PUBLISHED, datasets=("b3db_measured",))
+    real = [c.only((1, 2, 3, 4)) for c in recorded if c.title in titles and c.key.sampling == "paper"]
     made_up = [
         make_cell(f"d{i}", method, rate, split=split, about={"title": f"Made up & <b>{i}</b>"})
         for i in range(2)
@@ -111,7 +105,7 @@ def results(real_cells: list[Cell], make_cell: MakeCell, make_regression: Callab
         for method in ("erm", "calm")
     ]
     made_up += make_regression("r", about={"unit": "pIC50"}, erm=0.2, calm=0.1)
-    return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
+    return collect([*real, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
 
 
 @pytest.fixture(scope="session")
