@@ -19,18 +19,10 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     kind, every = first.kind, _named(parts, result)
     truth = [("the true value", runs.y) for runs in result if runs.y is not None and kind == "values"][:1]
     numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
-    related = _related([*numbers, *truth], kind) if numbers else ""
-    return [
-        said
-        for said in (
-            _mixed(parts, options) if kind == "probabilities" else "",
-            _far(result),
-            _unmatched(result, options),
-            _bounds(parts, outside, kind),
-            related or _opposed(parts, result) or (_equal_runs([*truth, *every]) if kind != "labels" else ""),
-        )
-        if said
-    ]
+    related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result)
+    related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
+    mixed = _mixed(parts, options) if kind == "probabilities" else ""
+    return [*filter(None, [mixed, _far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
 
 
 def _named(parts: Sequence[Part], result: Sequence[Runs]) -> list[tuple[str, np.ndarray]]:
@@ -58,8 +50,8 @@ def _far(result: Sequence[Runs]) -> str:
     of_values = [runs for runs in result if runs.kind == "values"]
     numbers = [("", "true value", runs.y) for runs in of_values if runs.y is not None]
     numbers += [(f"{runs.source}: ", "prediction", runs.values) for runs in of_values]
-    hint = "if it means a missing value, leave such examples out of all tables"
-    return next((f"{source}{one.said(what)}: {hint}" for source, what, values in numbers for one in far(values)), "")
+    found = (f"{source}{one.said(what)}" for source, what, values in numbers for one in far(values))
+    return next((f"{said}: if it means a missing value, leave such examples out of all tables" for said in found), "")
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:

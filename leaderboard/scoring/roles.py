@@ -237,25 +237,19 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     """
     run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
-    if run and (summary := next((text for text in runs if SUMMARIES >= {*words(text)} - REPEATS > set()), "")):
-        raise UserError(
-            f"{table.name}, column {run!r}: {summary!r} is by its name no run but a summary of runs: leave out its "
-            "rows or, if it is a run, rename it"
-        )
+    t: np.ndarray = np.arange(table.n)
+    ids: np.ndarray = t + 1
+    odd = [(run, text, "run") for text in runs if SUMMARIES >= {*words(text)} - REPEATS > set()]
     if example is not None:
         t, ids = filled(table, example), table.columns[example].encoded[1]
-        if total := next((text for text in ids if TOTAL.fullmatch(text)), ""):
-            raise UserError(
-                f"{table.name}, column {example!r}: {total!r} is by its name no example but a summary of the others: "
-                "leave out its row or, if it is an example, rename it"
-            )
-        if none := next((text for text in ids if text in ("NA", "ND") or folded(text) in MISSING_WORDS - ELEMENTS), ""):
-            raise UserError(
-                f"{table.name}, column {example!r}: {none!r} stands for a missing value: write the id of the example, "
-                "leave out its row or, if it is an id, rename it"
-            )
-    else:
-        t, ids = np.arange(table.n), np.arange(1, table.n + 1)
+        none = MISSING_WORDS - ELEMENTS
+        odd += [(example, text, "example") for text in ids if TOTAL.fullmatch(text)]
+        odd += [(example, text, "example") for text in ids if text in ("NA", "ND") or folded(text) in none]
+    for column, text, what in odd:
+        raise UserError(
+            f"{table.name}, column {column!r}: {text!r} is by its name no {what}, but a summary of others or a missing "
+            "value: leave out its rows or, if it is one, rename it"
+        )
     if len(runs) * len(ids) > 2 * table.n:  # before memory is taken for all
         raise UserError(
             f"{table.name}: {number_of(table.n, 'row')}, but {number_of(len(runs), 'run')} in the column {run!r} and "
