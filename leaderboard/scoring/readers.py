@@ -249,16 +249,10 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _texts(part: Part) -> np.ndarray:
-    """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
+    """Return the true values of a table as texts, (T,). Raises UserError if one differs between runs."""
     table, at, name = part.table, part.grid.at, part.role.truth
     codes, texts = table.columns[name].encoded
     codes = codes[at]
-    if (codes < 0).any():
-        row = int(at[codes < 0].min()) + 1
-        raise UserError(
-            f"{table.name}, row {row}: the column {name!r} is empty: expected a true value, or the example left out of "
-            "all tables"
-        )
     for r, t in np.argwhere(codes != codes[0]):
         now, before = texts[codes[r, t]], texts[codes[0, t]]
         if not _alike(now, before):
@@ -277,14 +271,15 @@ def _missing(texts: Sequence[str], options: Options) -> list[int]:
 
 
 def _check_missing(part: Part, name: str, options: Options) -> None:
-    """Raise UserError for a row of a column of classes or true values in which a text stands for a missing value."""
+    """Raise UserError for a row of a column of classes or true values that is empty or says that it is missing."""
     codes, texts = part.table.columns[name].encoded
-    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts.tolist(), options))]
+    rows = part.grid.at[np.isin(codes[part.grid.at], [-1, *_missing(texts.tolist(), options)])]
     if rows.size:
         row = int(rows.min())
+        text = texts[codes[row]] if codes[row] >= 0 else ""
         raise UserError(
-            f"{part.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} stands for a missing value: "
-            "leave such examples out of all tables or, if it is a class, name all classes with --classes"
+            f"{part.table.name}, row {row + 1}, column {name!r}: {text!r} stands for a missing value: leave such "
+            "examples out of all tables or, if it is a class, name all classes with --classes"
         )
 
 
@@ -481,9 +476,9 @@ def _coded(
     Raises UserError if they do not match.
     """
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
+    if kind == "values" and given:
+        raise UserError(f"--classes {','.join(given)}: {name} has values: leave it out, or say --kind labels")
     if kind == "values":
-        if given:
-            raise UserError(f"--classes {','.join(given)}: {name} has values: leave it out, or say --kind labels")
         return (), {}, {}
     if kind == "labels":
         labels: set[str] = set().union(*columns)
