@@ -392,6 +392,21 @@ NOTES = [
     (two(y_true=1000 * IC50, y_pred=VALUES[:2]), "write both in one"),
     (two(p1=np.stack([CHANCE[0], 1 - CHANCE[1]])), "a.csv rises: if these are of two classes, write both in one"),
     (
+        two(y_pred=np.stack([VALUES[0], 1000 * VALUES[1]])),
+        "b.csv spreads [0-9,]+ times as far .* two units, write both",
+    ),
+    (two(y_true=IC50, y_pred=np.stack([VALUES[0], VALUES[1] - 273.15])), "b.csv is -27.*: if these are two units"),
+    (two(y_pred=np.stack([VALUES[0], 10 ** (9 - VALUES[1])])), "b.csv falls where .* rises: if these are of two units"),
+    ([two(run1=VALUES[0], run2=1000 * VALUES[1])[0]], "run2 in a.csv spreads [0-9,]+ times as far as run1 in a.csv"),
+    (
+        [
+            pd.concat(
+                [frame.assign(run=r) for r, frame in enumerate(two(y_true=IC50, y_pred=VALUES[:2] * [[1], [1000]]))]
+            )
+        ],
+        "run 1 in a.csv spreads [0-9,]+ times as far as run 0 in a.csv",
+    ),
+    (
         two(y_true=np.where(FIRST, -999, IC50), y_pred=VALUES[:2]),
         "-999 stands in .* missing value, leave such examples",
     ),
@@ -427,28 +442,6 @@ NOTES = [
 def test_what_may_not_mean_what_it_seems_to_is_pointed_at_and_what_is_plain_is_not(frames, expected, tmp_path):
     columns = re.sub(r"/\S*/", "", found(frames, tmp_path)[0].columns)  # files without their folder
     assert re.search(expected, columns), columns
-
-
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        (lambda v: v, ""),
-        (lambda v: 1000 * v, "b.csv spreads [0-9,]+ times as far"),
-        (lambda v: v - 273.15, "b.csv is -27"),
-        (lambda v: 10 ** (9 - v), "b.csv falls where .* rises"),
-    ],
-)
-@pytest.mark.parametrize("layout", ["tables", "wide", "long"])
-def test_runs_that_seem_to_have_two_units_are_pointed_at(form, said, layout, tmp_path: Path) -> None:
-    values = [VALUES[0], form(VALUES[1])]
-    frames = [two(y_true=IC50, y_pred=one)[0] for one in values]
-    if layout == "wide":
-        frames = [two(y_true=IC50, run1=values[0], run2=values[1])[0]]
-    elif layout == "long":
-        frames = [pd.concat([frame.assign(run=r) for r, frame in enumerate(frames)])]
-    columns = found(frames, tmp_path)[0].columns.replace("a.csv", "b.csv")
-    of = "of " * ("falls" in said)
-    assert re.search(f"{said}.*: if these are {of}two units, write both" if said else r"truth: y_true\.$", columns)
 
 
 def test_bounds_in_a_file_of_true_values_are_said(tmp_path: Path) -> None:
