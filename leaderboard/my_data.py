@@ -3,26 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import typer
-from markupsafe import Markup
 
 from benchmark import __version__
 from benchmark.data.spec import known_spec
 from benchmark.files import home, save
 from benchmark.measure import deciding
-from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import AUROC, KEPT, ORDER, QUALITY, SPEARMAN, churn, example_churn, find
 from benchmark.measure.intervals import described
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Predictions, Task
-from leaderboard.figures.contrast import CLASSES
 from leaderboard.read.results import Dataset, Entry, Results, slug
 from leaderboard.read.structures import of_tests
 from leaderboard.scoring import reports
@@ -47,32 +42,19 @@ COST = 10.0
 """Accepted compute in multiples of ERM's, as there."""
 FRONT = 5
 """Number of fragile molecules that are printed."""
-SHOWN = 30
-"""Number of examples on the page; the CSV has all that flip."""
 
 
 @dataclass(frozen=True)
 class Flips:
     """The examples whose ``predictions`` by retrainings of ``cell`` flip, or in a regression differ.
 
-    ``table`` has the columns of ``leaderboard.scoring.review.fragile``, and ``churn_erm``, the share of ERM's pairs in
-    which the example flips, if ``erm`` has its predictions.
+    ``table`` has the columns of ``leaderboard.scoring.review.fragile``, and where ERM's predictions are known,
+    ``churn_erm``, the share of its pairs in which the example flips.
     """
 
     cell: Cell
     predictions: Predictions
-    erm: Predictions | None
     table: pd.DataFrame
-
-    @property
-    def n(self) -> int:
-        """Number of all examples."""
-        return len(self.predictions.ids)
-
-    @property
-    def shown(self) -> list[str]:
-        """The ids of the examples on the page."""
-        return list(self.table["example_id"][:SHOWN])
 
 
 def flips(cell: Cell, p: Predictions, names: Sequence[str], erm: Predictions | None = None) -> Flips | None:
@@ -93,7 +75,7 @@ def flips(cell: Cell, p: Predictions, names: Sequence[str], erm: Predictions | N
     )
     if erm is not None:
         table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm)[rows])
-    return Flips(cell, p, erm, table)
+    return Flips(cell, p, table)
 
 
 def to_csv(flips: Flips, smiles: Mapping[str, str]) -> str:
@@ -104,33 +86,6 @@ def to_csv(flips: Flips, smiles: Mapping[str, str]) -> str:
     table.insert(2, "smiles", [literal(smiles.get(i, "")) for i in table["example_id"]])
     table["example_id"] = table["example_id"].map(literal)
     return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
-def listed(flips: Flips, names: Sequence[str], drawings: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the template of the list needs; ``names`` are those of the classes."""
-    p = flips.predictions
-    both = [(flips.cell.title, p)]
-    if flips.erm is not None:
-        both.append(("ERM", flips.erm))
-    place = {i: t for t, i in enumerate(p.ids.tolist())}
-    examples = [
-        {
-            **row,
-            "drawing": Markup(drawings.get(row["example_id"], "")),
-            "strips": _strips(both, place[row["example_id"]]),
-        }
-        for row in flips.table[:SHOWN].to_dict("records")
-    ]
-    classes = list(names)[: min(p.values.shape[2], len(CLASSES))] if p.task == "classification" else []
-    return {"flips": flips, "examples": examples, "colours": CLASSES, "classes": classes}
-
-
-def _strips(both: list[tuple[str, Predictions]], t: int) -> list[tuple[str, object]]:
-    """Return the predictions of all retrainings for one example: runs of equal classes, or values as text."""
-    if both[0][1].task == "regression":
-        return [(title, ", ".join(f"{x:.3g}" for x in sorted(p.values[:, t, 0].tolist()))) for title, p in both]
-    classes = [(title, np.minimum(predicted_class(p.values[:, [t]])[:, 0], len(CLASSES) - 1)) for title, p in both]
-    return [(title, [(int(c), len(list(of))) for c, of in groupby(found.tolist())]) for title, found in classes]
 
 
 @dataclass(frozen=True)
@@ -153,9 +108,12 @@ def answer(results: Results, names: Sequence[str]) -> None:
             table, smiles = place(found.flips.cell, "flips.csv"), of_tests(dataset)
             save(table, to_csv(found.flips, smiles).encode())
             typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
-            for line in fragile(found.flips, smiles):
-                typer.echo(f"  {line}")
-            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}")
+            for row in found.flips.table.head(FRONT).to_dict("records"):
+                often = (
+                    f"{100 * row['churn']:.0f} % of pairs" if "churn" in row else f"{row['mean_difference']:.3g} apart"
+                )
+                typer.echo(f"  {often}  {smiles.get(row['example_id'], row['example_id'])}")
+            typer.echo(f"The {len(found.flips.table)} of {len(found.flips.predictions.ids)} that change: {table}")
         typer.echo(f"All rows, and a report for colleagues: churn report {dataset.name}")
         typer.echo(f"New molecules: churn predict new.csv --dataset {dataset.name}")
 
@@ -191,7 +149,10 @@ def own(dataset: Dataset) -> Own:
     marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
     if missing := lacking(dataset):
         return Own(table, [*marks, f"Cannot decide yet: {missing}."], None)
-    if not (fit := _fit(dataset)):
+    reference = next(row for row in whole.rows if row.method == REFERENCE)
+    good = {entry.title for entry in dataset.entries if ranked(entry) >= LEAST[task][1]}
+    fit = [row for row in whole.rows if row.title in good and (row is reference or _fits(dataset, row, reference))]
+    if not fit:
         return Own(table, [*marks, f"Cannot decide yet: there are no methods {_limits(dataset)}."], None)
     chosen = min(fit, key=lambda row: row.estimates[order.key].value)  # type: ignore[union-attr]
     entry = next(e for e in dataset.entries if e.title == chosen.title)
@@ -243,14 +204,6 @@ def _by_class(p: Predictions) -> list[Predictions]:
     return [replace(p, y=y, values=np.stack([1 - v, v], axis=2), class_shares=()) for y, v in of_classes]
 
 
-def _fit(dataset: Dataset) -> list[BoardRow]:
-    """Return the methods that are within ``_limits``, and have no marks but those that ERM has."""
-    rows = board(dataset, "id", "both").rows
-    reference = next(row for row in rows if row.method == REFERENCE)
-    good = {entry.title for entry in dataset.entries if ranked(entry) >= LEAST[dataset.task][1]}
-    return [row for row in rows if row.title in good and (row is reference or _fits(dataset, row, reference))]
-
-
 def _limits(dataset: Dataset) -> str:
     (measure, least), classes = LEAST[dataset.task], dataset.task == "classification"
     unit = "point of matched accuracy" if classes else "% of ERM's MAE"
@@ -261,7 +214,7 @@ def _limits(dataset: Dataset) -> str:
 
 
 def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
-    """Tell whether a method has no marks, loses at most ``LOSS`` and costs at most ``COST``."""
+    """Tell whether a method has no marks but those of ERM, loses at most ``LOSS`` and costs at most ``COST``."""
     quality, cost = KEPT[dataset.task].key, row.estimates.get("compute")
     change, usual = row.estimates.get(f"delta_{quality}"), reference.estimates.get(quality)
     cheap = cost is None or cost.value <= COST
@@ -284,7 +237,7 @@ def _advice(dataset: Dataset, row: BoardRow) -> str:
 
 
 def place(cell: Cell, end: str) -> Path:
-    """Return the path of a report on ``cell`` in ``folder()``, whose name says which method and sampling it is of."""
+    """Return the path of a report on ``cell``, whose name says which method and sampling it is of."""
     return folder() / f"{cell.key.dataset}-{slug(cell.title)}-{cell.key.sampling}-{end}"
 
 
@@ -293,14 +246,3 @@ def folder() -> Path:
     path = home() / "reports"
     path.mkdir(parents=True, exist_ok=True)
     return path
-
-
-def fragile(found: Flips, smiles: Mapping[str, str]) -> list[str]:
-    """Return a line for each of the molecules that flip most often."""
-    some = found.table.head(FRONT)
-    classes = found.predictions.task == "classification"
-    values = some["churn" if classes else "mean_difference"]
-    return [
-        f"{f'{100 * value:.0f} % of pairs' if classes else f'{value:.3g} apart'}  {smiles.get(name, name)}"
-        for name, value in zip(some["example_id"], values, strict=True)
-    ]

@@ -16,12 +16,23 @@ from leaderboard.scoring.runs import Runs
 def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None, options: Options) -> list[str]:
     """Return a clause on each doubt of the ``result``; ``outside``, the table of ``--truth``, has the true values."""
     first = result[0]
-    probabilities = first.kind == "probabilities"
-    numbers = first.kind == "values" or (probabilities and len(first.classes) == 2)
-    related = (_related(parts, result) if numbers else "") or _opposed(parts, result) or _equal_runs(parts, result)
-    mixed = _mixed(parts, options) if probabilities else ""
-    every = mixed, _far(result), _unmatched(result, options), _bounds(parts, outside, first.kind), related
-    return [*filter(None, every)]
+    kind, every = first.kind, _named(parts, result)
+    truth = [("the true value", runs.y) for runs in result if runs.y is not None and kind == "values"][:1]
+    numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
+    related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result)
+    related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
+    mixed = _mixed(parts, options) if kind == "probabilities" else ""
+    return [*filter(None, [mixed, _far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
+
+
+def _named(parts: Sequence[Part], result: Sequence[Runs]) -> list[tuple[str, np.ndarray]]:
+    """Return what to call each run of each table, and its predictions."""
+    every: list[tuple[str, np.ndarray]] = []
+    for part, runs in zip(parts, result, strict=True):
+        names = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
+        names = names if len(names) > 1 else part.role.predicted[-1:]
+        every += [(f"{name} in {part.table.name}", values) for name, values in zip(names, runs.values, strict=True)]
+    return every
 
 
 def _mixed(parts: Sequence[Part], options: Options) -> str:
@@ -34,19 +45,13 @@ def _mixed(parts: Sequence[Part], options: Options) -> str:
     return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 
-def _named(part: Part, runs: Runs) -> Sequence[str]:
-    """Return what to call the runs of a table."""
-    several = runs.names if part.role.wide else [f"run {name}" for name in runs.names]
-    return several if len(several) > 1 else part.role.predicted[-1:]
-
-
 def _far(result: Sequence[Runs]) -> str:
     """Return what to say if a true value, or a prediction, is written as what is missing is, such as −999."""
     of_values = [runs for runs in result if runs.kind == "values"]
     numbers = [("", "true value", runs.y) for runs in of_values if runs.y is not None]
     numbers += [(f"{runs.source}: ", "prediction", runs.values) for runs in of_values]
-    hint = "if it means a missing value, leave such examples out of all tables"
-    return next((f"{source}{one.said(what)}: {hint}" for source, what, values in numbers for one in far(values)), "")
+    found = (f"{source}{one.said(what)}" for source, what, values in numbers for one in far(values))
+    return next((f"{said}: if it means a missing value, leave such examples out of all tables" for said in found), "")
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:
@@ -76,43 +81,32 @@ def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
     return ""
 
 
-def _equal_runs(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+def _equal_runs(every: Sequence[tuple[str, np.ndarray]]) -> str:
     """Return what to say if two runs have the same numbers, as a copied file or column has."""
     seen: dict[bytes, str] = {}
-    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
-    if truth is not None and len(np.unique(truth)) >= FEW:
-        seen[sha256(truth.astype(result[0].values.dtype).tobytes()).digest()] = "the true value"
-    for part, runs in zip(parts, result, strict=True):
-        for name, values in zip(_named(part, runs), runs.values, strict=True):
-            if runs.kind == "labels" or len(np.unique(values)) < FEW:
-                continue
-            one = f"{name} in {part.table.name}"
-            if (other := seen.setdefault(sha256(values.tobytes()).digest(), one)) != one:
-                return f"{other} and {one} have the same numbers: if one is a copy of the other, leave it out"
+    for name, values in every:
+        if len(np.unique(values)) < FEW:
+            continue
+        if (other := seen.setdefault(sha256(values.tobytes()).digest(), name)) != name:
+            return f"{other} and {name} have the same numbers: if one is a copy of the other, leave it out"
     return ""
 
 
-def _related(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+def _related(every: Sequence[tuple[str, np.ndarray]], kind: str) -> str:
     """Return what to say if a run is related to the first one, but falls as it rises, or as if in another unit."""
-    every: list[tuple[str, np.ndarray]] = []
-    for part, runs in zip(parts, result, strict=True):
-        values = runs.values if runs.kind == "values" else runs.values[..., 1]
-        every += [(f"{name} in {part.table.name}", own) for name, own in zip(_named(part, runs), values, strict=True)]
-    few = len(result[0].ids) < 10  # of few values, spreads differ by chance
-    truth = next((runs.y for runs in result if runs.y is not None and runs.kind == "values"), None)
-    if truth is not None:
-        every.append(("the true value", truth))
-    first, one = every[0]
+    (first, one), *others = every
+    few = len(one) < 10  # of few values, spreads differ by chance
     ranks = np.unique(one, return_inverse=True)[1]
-    for name, other in every[1:]:
+    for name, other in others:
         low, high = sorted(of.std() if np.ptp(of) else 0.0 for of in (one, other))
         related = np.corrcoef(ranks, np.unique(other, return_inverse=True)[1])[0, 1] if low else 0.0
         if related < -0.5 and not few:
-            two = "units" if result[0].kind == "values" else "classes"
+            two = "units" if kind == "values" else "classes"
             return f"{name} falls where {first} rises: if these are of two {two}, write both in one"
-        if related < 0.5 or result[0].kind != "values":
+        if related < 0.5 or kind != "values":
             continue
-        if high > (10 if few or other is truth else 2) * low:  # predictions spread less than what they predict
+        truth = name == "the true value"  # from which predictions spread less
+        if high > (10 if few or truth else 2) * low:
             wide, narrow = (name, first) if other.std() == high else (first, name)
             return (
                 f"{wide} spreads {high / low:,.3g} times as far as {narrow}: if these are two units, write both in one"

@@ -139,28 +139,22 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
                 "old model: if it means a missing value, leave such examples out; else give --tolerance, the change "
                 "that counts as a flip"
             )
-        _check_scale(both.source, tolerance, values, y)
+        low, high = np.percentile(values, [2.5, 97.5])
+        enough = len(y) >= FEWEST
+        constant = np.abs(y - np.median(y)).mean()
+        if tolerance > (high - low if enough else np.ptp(values)) or (enough and tolerance > 2 * constant):
+            raise UserError(
+                f"{both.source}: the tolerance would be {tolerance:,.4g}, the mean absolute error of the old model, "
+                f"but most predictions are from {low:,.4g} to {high:,.4g} and true values from {y.min():,.4g} to "
+                f"{y.max():,.4g}, as if they were in other units: write both in the same unit, or give --tolerance, "
+                "the change that counts as a flip"
+            )
     flips = np.abs(after - before) > tolerance
     kinds = {"flips": flips}
     if y is not None:
         grows = np.abs(after - y) > np.abs(before - y)
         kinds |= {"bad": flips & grows, "good": flips & ~grows}
     return Flipped(kinds, before, after, both, tolerance)
-
-
-def _check_scale(source: str, tolerance: float, values: np.ndarray, y: np.ndarray) -> None:
-    """Raise UserError if an MAE is no tolerance: beyond most predictions (R, T), or twice that of a constant."""
-    low, high = np.percentile(values, [2.5, 97.5])
-    enough = len(y) >= FEWEST
-    if tolerance > (high - low if enough else np.ptp(values)) or (
-        enough and tolerance > 2 * np.abs(y - np.median(y)).mean()
-    ):
-        raise UserError(
-            f"{source}: the tolerance would be {tolerance:,.4g}, the mean absolute error of the old model, but most "
-            f"predictions are from {low:,.4g} to {high:,.4g} and true values from {y.min():,.4g} to {y.max():,.4g}, as "
-            "if they were in other units: write both in the same unit, or give --tolerance, the change that counts as "
-            "a flip"
-        )
 
 
 def share_of(cases: np.ndarray) -> Estimate:

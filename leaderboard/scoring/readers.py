@@ -77,22 +77,19 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
             _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
     result = _runs(parts, options)
-    for runs in result:
-        y, first = runs.y, result[0]
-        if y is None or first.y is None:
+    first = result[0]
+    for runs in result[1:]:
+        if first.y is None or runs.y is None:
             continue
-        differs = ~np.isclose(y, first.y, rtol=SINGLE, atol=0) if runs.kind == "values" else y != first.y
+        differs = runs.y != first.y if first.classes else ~np.isclose(runs.y, first.y, rtol=SINGLE, atol=0)
         if differs.any():
             t = int(differs.argmax())
-            shown = " and ".join(
-                repr(each[t].item()) if runs.kind == "values" else first.classes[each[t]] for each in (first.y, y)
-            )
+            one, other = (first.classes[y[t]] if first.classes else y[t].item() for y in (first.y, runs.y))
             raise UserError(
-                f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {shown}: "
-                "expected the same in both: correct one, or give the right ones in a file with --truth"
+                f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {one} and "
+                f"{other}: expected the same in both: correct one, or give the right ones in a file with --truth"
             )
-    doubts = said_of(parts, result, outside, options)
-    notes = [*filter(None, [named, *doubts, kept])]
+    notes = [*filter(None, [named, *said_of(parts, result, outside, options), kept])]
     columns = ["; ".join([*_said(part, bool(options.logits)), *notes]) + "." for part in parts]
     return [replace(runs, columns=text) for runs, text in zip(result, columns, strict=True)]
 
@@ -226,12 +223,12 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
 
 
 def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
-    """Return whether columns have the same entries, up to float32, in ``rows``, (R, T) each, in all runs, however they
-    are written."""
+    """Return whether columns have the same texts, or numbers up to float32, in their ``rows`` (R, T)."""
     if any(column.text for column in columns):
+        plainly = [[*(plain(text).lower() for text in column.encoded[1]), ""] for column in columns]
         entries = [
-            np.array([*(plain(text).lower() for text in column.encoded[1]), ""], dtype=object)[column.encoded[0][at]]
-            for column, at in zip(columns, rows, strict=True)
+            np.array(texts, dtype=object)[column.encoded[0][at]]
+            for texts, column, at in zip(plainly, columns, rows, strict=True)
         ]
         return all((part == entries[0][:1]).all() for part in entries)
     numbers = [column.numbers[at] for column, at in zip(columns, rows, strict=True)]
@@ -252,16 +249,10 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _texts(part: Part) -> np.ndarray:
-    """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
+    """Return the true values of a table as texts, (T,). Raises UserError if one differs between runs."""
     table, at, name = part.table, part.grid.at, part.role.truth
     codes, texts = table.columns[name].encoded
     codes = codes[at]
-    if (codes < 0).any():
-        row = int(at[codes < 0].min()) + 1
-        raise UserError(
-            f"{table.name}, row {row}: the column {name!r} is empty: expected a true value, or the example left out of "
-            "all tables"
-        )
     for r, t in np.argwhere(codes != codes[0]):
         now, before = texts[codes[r, t]], texts[codes[0, t]]
         if not _alike(now, before):
@@ -280,14 +271,15 @@ def _missing(texts: Sequence[str], options: Options) -> list[int]:
 
 
 def _check_missing(part: Part, name: str, options: Options) -> None:
-    """Raise UserError for a row of a column of classes or true values in which a text stands for a missing value."""
+    """Raise UserError for a row of a column of classes or true values that is empty or says that it is missing."""
     codes, texts = part.table.columns[name].encoded
-    rows = part.grid.at[np.isin(codes[part.grid.at], _missing(texts.tolist(), options))]
+    rows = part.grid.at[np.isin(codes[part.grid.at], [-1, *_missing(texts.tolist(), options)])]
     if rows.size:
         row = int(rows.min())
+        text = texts[codes[row]] if codes[row] >= 0 else ""
         raise UserError(
-            f"{part.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} stands for a missing value: "
-            "leave such examples out of all tables or, if it is a class, name all classes with --classes"
+            f"{part.table.name}, row {row + 1}, column {name!r}: {text!r} stands for a missing value: leave such "
+            "examples out of all tables or, if it is a class, name all classes with --classes"
         )
 
 
@@ -327,7 +319,7 @@ def _column(outside: Table, part: Part, options: Options) -> str:
     rest = [column for column in outside.columns if column != key]
     free = [column for column in rest if role_of(column) not in ("predicted", "probability", "logit")]
     task = options.task or part.role.predicted[0]
-    for names in (
+    candidates = (
         [column for column in free if column == task],
         [column for column in free if stem(task) and stem(column) == stem(task)],
         [column for column in free if column.lower() == "y_true"],
@@ -335,9 +327,8 @@ def _column(outside: Table, part: Part, options: Options) -> str:
         [column for column in free if role_of(column) == "either"],
         [column for column in rest if column == task and stem(column) and not SPELLED & {*words(column)}],  # p_np
         rest,
-    ):
-        if not name and len(names) == 1:
-            name = names[0]
+    )
+    name = name or next((names[0] for names in candidates if len(names) == 1), "")
     if not name:
         shown = ", ".join(map(repr, rest))
         raise UserError(f"{outside.name}: each of {shown} may be the true values: say which with --truth-column")
@@ -372,7 +363,6 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
         return cast(PredictionKind, options.kind)
     if spelled:
         if len(true) > 2 and not several:
-            _check_spelling(parts[0].table.name, true, "")
             raise UserError(
                 f"{shown} is named as the probability of one of two classes, but the true values are {len(true)} "
                 f"({', '.join(sorted(true, key=natural)[:6])}): say which with --kind values or --truth-column"
@@ -388,11 +378,13 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     highest = max((n.max() for n in numbers if len(n)), default=0.0)
     percent = 1 + CLOSE < highest <= 100 and all((n >= 0).all() for n in numbers)
     whole = all((n == n.round()).all() for n in numbers)
+    beyond = UserError(
+        f"{shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if these are "
+        f"percent, divide them by 100; if they are margins, add --logits {names[0]}, if classes, --kind labels, and if "
+        "all are values, --kind values"
+    )
     if percent and (wordy or len(true) == 2) and not (whole and highest <= FEW):
-        raise UserError(
-            f"{shown}: from 0 to {highest:g}, but the true values are classes ({', '.join(sorted(true))[:40]}): if "
-            "these are percent, divide them by 100; if they are classes, add --kind labels"
-        )
+        raise beyond
     if whole:
         if not wordy and (measured != measured.round()).any():
             return "values"
@@ -403,10 +395,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     if wordy or len(true) == 2 or (true and true <= {"0", "1"}):
         if within:
             return "probabilities"
-        raise UserError(
-            f"{shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if they are "
-            f"margins, add --logits {names[0]}; if all are values, --kind values"
-        )
+        raise beyond
     if true:
         return "values"
     if within:
@@ -487,9 +476,9 @@ def _coded(
     Raises UserError if they do not match.
     """
     name, given = parts[0].table.name, tuple(map(plain, options.classes))
+    if kind == "values" and given:
+        raise UserError(f"--classes {','.join(given)}: {name} has values: leave it out, or say --kind labels")
     if kind == "values":
-        if given:
-            raise UserError(f"--classes {','.join(given)}: {name} has values: leave it out, or say --kind labels")
         return (), {}, {}
     if kind == "labels":
         labels: set[str] = set().union(*columns)
@@ -506,7 +495,7 @@ def _coded(
         spelled = [texts for texts in (labels, true) if not _counts(texts)]
         joint = labels | true == {"0", "1"} or (len(spelled) > 1 and bool(labels & true))
         example = sorted(labels | true if joint else [*spelled, labels][0], key=natural)
-        mismatch = _mismatch(name, "the predicted", labels, true, example)
+        mismatch = _mismatch(name, {"the predicted classes": labels, "the true ones": true}, example)
         if not given and true and not (labels <= true or true <= labels):
             raise mismatch
         if len(classes) > MOST_CLASSES:
@@ -542,7 +531,7 @@ def _coded(
         role, there = parts[0].role, list(parts[0].table.columns)
         placed = sorted(role.classes, key=lambda text: there.index(role.predicted[role.classes.index(text)]))
         example = sorted(true, key=natural) if len(true) == len(own) and not numbered else placed or list(own)
-        raise _mismatch(name, "the probabilities'", set(own), true, example)
+        raise _mismatch(name, {"the probabilities' classes": own, "the true ones": true}, example)
     if not set(given) <= set(own):
         _check_order(parts, own, options)
         return given, _index(name, true, given), {}
@@ -566,16 +555,14 @@ def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) ->
             )
 
 
-def _check_spelling(
-    name: str, texts: set[str], option: str = " or, if they are two classes, name all with --classes"
-) -> None:
+def _check_spelling(name: str, texts: set[str]) -> None:
     """Raise UserError for two classes that differ in their capitals or blanks only."""
     known: dict[str, str] = {}
     for text in sorted(texts):
         if (other := known.setdefault(folded(text), text)) != text:
             raise UserError(
-                f"{name}: the classes {other!r} and {text!r} differ in capitals or blanks only: write them "
-                f"alike{option}"
+                f"{name}: the classes {other!r} and {text!r} differ in capitals or blanks only: write them alike or, "
+                "if they are two classes, name all with --classes"
             )
 
 
@@ -605,12 +592,9 @@ def _check_labels(columns: Mapping[frozenset[str], str], true: set[str]) -> None
         if every <= true or labels <= most or several or (len(every) == 2 and not mixed):
             continue
         example = every if labels & most and (words_in or len(most) > 2) else most if _counts(labels) else labels
-        shown = " and ".join(f"({','.join(sorted(texts, key=natural))})" for texts in (most, labels))
-        raise UserError(
-            f"{' and '.join(dict.fromkeys([columns[most], columns[labels]]))}: the predicted classes {shown} do not "
-            "match: write them alike, or name the classes in the order of their numbers with --classes, e.g. --classes "
-            f"{','.join(sorted(example, key=natural))}"
-        )
+        names = " and ".join(dict.fromkeys([columns[most], columns[labels]]))
+        runs = {"the predicted classes": most, "those of another run": labels}
+        raise _mismatch(names, runs, sorted(example, key=natural))
 
 
 def _counts(labels: Collection[str]) -> bool:
@@ -618,8 +602,8 @@ def _counts(labels: Collection[str]) -> bool:
     return set(labels) == set(map(str, range(len(labels))))
 
 
-def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: Sequence[str]) -> UserError:
-    predicted, known = (",".join(sorted(texts, key=natural)[:6]) for texts in (mine, true))
+def _mismatch(name: str, classes: Mapping[str, Collection[str]], example: Sequence[str]) -> UserError:
+    shown = " and ".join(f"{whose} ({','.join(sorted(texts, key=natural)[:6])})" for whose, texts in classes.items())
 
     def first(text: str) -> bool:  # as inactive comes before active, and insoluble before soluble
         others = [other.casefold() for other in example if other.isalpha() and other != text]
@@ -627,8 +611,8 @@ def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: Se
 
     order = ",".join(sorted(example, key=lambda text: not first(text))[:6])
     return UserError(
-        f"{name}: {whose} classes ({predicted}) and the true ones ({known}) do not match: name the classes in the "
-        f"order of their numbers or probabilities with --classes, e.g. --classes {order}"
+        f"{name}: {shown} do not match: write them alike, or name the classes in the order of their numbers or "
+        f"probabilities with --classes, e.g. --classes {order}"
     )
 
 

@@ -106,9 +106,8 @@ def triage(score: Score, n: int) -> Table:
     """Return a table of the first ``n`` examples of the ranking."""
     frame = fragile(score, n)
     rows = tuple(tuple(_cell(value) for value in row) for row in frame.itertuples(index=False))
-    legend = [text for name, text in LEGEND.items() if name in frame.columns]
-    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples"
-    caption = f"{': '.join([caption, '; '.join(legend)]) if legend else caption}."
+    legend = "; ".join(text for name, text in LEGEND.items() if name in frame.columns)
+    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples{f': {legend}' if legend else ''}."
     return Table("fragile", "Most fragile examples", caption, tuple(map(str, frame.columns)), rows)
 
 

@@ -237,25 +237,19 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     """
     run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
-    if run and (summary := next((text for text in runs if SUMMARIES >= {*words(text)} - REPEATS > set()), "")):
-        raise UserError(
-            f"{table.name}, column {run!r}: {summary!r} is by its name no run but a summary of runs: leave out its "
-            "rows or, if it is a run, rename it"
-        )
+    t: np.ndarray = np.arange(table.n)
+    ids: np.ndarray = t + 1
+    odd = [(run, text, "run") for text in runs if SUMMARIES >= {*words(text)} - REPEATS > set()]
     if example is not None:
         t, ids = filled(table, example), table.columns[example].encoded[1]
-        if total := next((text for text in ids if TOTAL.fullmatch(text)), ""):
-            raise UserError(
-                f"{table.name}, column {example!r}: {total!r} is by its name no example but a summary of the others: "
-                "leave out its row or, if it is an example, rename it"
-            )
-        if none := next((text for text in ids if text in ("NA", "ND") or folded(text) in MISSING_WORDS - ELEMENTS), ""):
-            raise UserError(
-                f"{table.name}, column {example!r}: {none!r} stands for a missing value: write the id of the example, "
-                "leave out its row or, if it is an id, rename it"
-            )
-    else:
-        t, ids = np.arange(table.n), np.arange(1, table.n + 1)
+        none = MISSING_WORDS - ELEMENTS
+        odd += [(example, text, "example") for text in ids if TOTAL.fullmatch(text)]
+        odd += [(example, text, "example") for text in ids if text in ("NA", "ND") or folded(text) in none]
+    for column, text, what in odd:
+        raise UserError(
+            f"{table.name}, column {column!r}: {text!r} is by its name no {what}, but a summary of others or a missing "
+            "value: leave out its rows or, if it is one, rename it"
+        )
     if len(runs) * len(ids) > 2 * table.n:  # before memory is taken for all
         raise UserError(
             f"{table.name}: {number_of(table.n, 'row')}, but {number_of(len(runs), 'run')} in the column {run!r} and "
@@ -613,10 +607,14 @@ class Reading:
         if not chosen.wide or len(self.grid.runs) > 1:
             return
         columns = [self.table.columns[name] for name in chosen.predicted]
-        values = np.stack([self.numbers(name)[0] for name in chosen.predicted])
-        fixed = [len(np.unique(column.encoded[0])) == 1 for column in columns]
-        if any(fixed) and not all(fixed) and values.shape[1] >= 10:
-            raise self.ask(np.array(chosen.predicted)[fixed], "the same in every row, unlike the others", "--runs")
+        values, names = np.stack([self.numbers(name)[0] for name in chosen.predicted]), np.array(chosen.predicted)
+
+        def differ(mask: np.ndarray | np.bool, why: str) -> None:
+            if mask.any() and not mask.all():
+                raise self.ask(names[mask], f"{why}, unlike the others", "--runs")
+
+        if values.shape[1] >= 10:
+            differ(np.array([len(np.unique(column.encoded[0])) == 1 for column in columns]), "the same in every row")
         if any(column.text for column in columns):
             texts = {name: set(map(plain, self.table.columns[name].encoded[1])) for name in chosen.predicted}
             alone = [
@@ -630,24 +628,19 @@ class Reading:
         if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
             return  # the row is named when it is read
         whole, within = (values == values.round()).all(axis=1), ((values >= 0) & (values <= 1)).all(axis=1)
-        for mask, why in (
-            (whole & ~within.all(), "whole numbers, unlike the others"),
-            (~within, "beyond 0 to 1, unlike the others"),
-        ):
-            if mask.any() and not mask.all() and not self.options.kind:
-                raise self.ask(np.array(chosen.predicted)[mask], why, "--runs")
+        if not self.options.kind and not within.all():
+            differ(whole, "whole numbers")
+            differ(~within, "beyond 0 to 1")
         spread = values.std(axis=1) > 0
         if spread.sum() < 2 or values.shape[1] < 10:
             return
         r = np.corrcoef(values[spread])
-        names = np.array(chosen.predicted)[spread]
         if r.min() < -0.99:
-            pair = names[list(np.unravel_index(r.argmin(), r.shape))]
-            raise self.ask(
-                pair, "one is the opposite of the other, so they are no two runs", "--probabilities or --logits"
-            )
+            pair = names[spread][list(np.unravel_index(r.argmin(), r.shape))]
+            why = "one is the opposite of the other, so they are no two runs"
+            raise self.ask(pair, why, "--probabilities or --logits")
         np.fill_diagonal(r, -1)
-        unrelated = names[r.max(axis=1) < max(0.2, 2 / np.sqrt(values.shape[1]))]
+        unrelated = names[spread][r.max(axis=1) < max(0.2, 2 / np.sqrt(values.shape[1]))]
         if len(unrelated) and len(r) > 2:  # of two weak models, neither is the odd one
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
 

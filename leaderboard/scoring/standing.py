@@ -56,8 +56,7 @@ def standing(score: Score, results: Results | None) -> Standing:
             continue
         values = np.array([_churn(entry) for entry in entries])
         reference = values if entries[0].method == REFERENCE else reference
-        numbers = (values.min(), *np.quantile(values, [0.25, 0.5, 0.75]), values.max())
-        cells = [Value.of(float(x), 100) for x in numbers]
+        cells = [Value.of(float(x), 100) for x in np.quantile(values, [0, 0.25, 0.5, 0.75, 1])]
         rows.append((title, *cells, f"{(values < ours).sum()} of {len(values)}"))
     caption = f"Published {unit} over {len(datasets)} datasets; yours is {100 * ours:.1f}."
     header = ("Method", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum", "Datasets below yours")

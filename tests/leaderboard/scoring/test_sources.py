@@ -130,21 +130,13 @@ def test_runs_are_named_one_by_one_and_their_rows_are_examples_where_they_have_n
     assert sorted(map(int, first)) == (np.flatnonzero(flips) + 1).tolist()
 
 
-def test_runs_and_files_mix_and_examples_are_matched_by_id(tracking, tmp_path):
-    ids = tracking.four("order", "predictions.parquet", long)
-    long(1).sample(frac=1, random_state=0).to_csv(tmp_path / "other.csv", index=False)
-    content = scored(tracking, f"runs:/{ids[0]}", str(tmp_path / "other.csv"))
-    assert content["runs"] == [ids[0], str(tmp_path / "other.csv")]
-    assert content["churn"]["value"] == pytest.approx(((P[0] > 0.5) != (P[1] > 0.5)).mean())
-
-
-def test_a_regression_is_read_at_full_precision_from_files(tracking):
+def test_runs_and_files_mix_examples_are_matched_by_id_and_values_have_full_precision(tracking, tmp_path):
     values = 1 + RNG.normal(size=(2, T)) * 1e-6
-    experiment = tracking.experiment("regression")
-    tables = [pd.DataFrame({"example_id": IDS, "predictions": v, "target": P[0]}) for v in values]
-    ids = [tracking.run(experiment, {"predictions.parquet": table}) for table in tables]
-    found, _ = sources.read([f"runs:/{i}" for i in ids], store=tracking.uri)
-    assert found.kind == "values"
+    old, new = (pd.DataFrame({"example_id": IDS, "predictions": v, "target": P[0]}) for v in values)
+    run_id = tracking.run(tracking.experiment("regression"), {"predictions.parquet": old})
+    new.sample(frac=1, random_state=0).to_parquet(tmp_path / "new.parquet")
+    found, _ = sources.read([f"runs:/{run_id}", str(tmp_path / "new.parquet")], store=tracking.uri)
+    assert (found.kind, found.names) == ("values", (run_id, str(tmp_path / "new.parquet")))
     assert (found.values == values).all()
     assert (found.y == P[0]).all()
 
