@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import number_of
 from benchmark.store.cell import Cell
-from benchmark.study.context import Cells, Context, GridStudy, classifications, study
+from benchmark.study.context import Cells, Context, GridStudy, classifications, one_per_family, study
 from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
 from benchmark.study.text import mean, over, points
 
@@ -30,8 +30,7 @@ class Access(GridStudy):
         datasets = classifications(expand(self.dataset))
         methods = self.methods.split()
         paper, nested = (self.cells(context, ["erm", *methods], datasets, s) for s in ("paper", "nested"))
-        families = {load_spec(d).family: d for d in reversed(datasets)}
-        once = [d for d in datasets if d in families.values()]
+        once = one_per_family(datasets)
         rows, answer = list[SheetRow](), []
         series: dict[str, list[Point]] = {HEADS[0]: [], HEADS[1]: []}
         for i, method in enumerate(methods):

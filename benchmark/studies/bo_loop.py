@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs
@@ -51,8 +50,8 @@ class BOLoop:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
                 spreads, place = [], len(series)
                 for i, method in enumerate(methods):
-                    given = name, split, method
-                    sampled = outcomes(context.record(self.key(*given), name, split, campaigns, *given, *sizes))
+                    key = self.key(name, split, method)
+                    sampled = outcomes(context.record(key, name, split, campaigns, method, *sizes))
                     rows.append([where, title(method, "regression"), self.acquisitions, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))
@@ -98,15 +97,14 @@ def trajectory(problem: Problem, method: Pipeline, k: int, initial: np.ndarray, 
 
 
 def campaigns(
-    trainer: Trainer, name: str, split: int, method: Pipeline, trajectories: int, initial: int, budget: int
+    trainer: Trainer, problem: Problem, method: Pipeline, trajectories: int, initial: int, budget: int
 ) -> Content:
-    """Run ``trajectories`` campaigns of a method on a dataset from the same ``initial`` molecules.
+    """Run ``trajectories`` campaigns of a method in the training pool from the same ``initial`` molecules.
 
     The record holds the acquired rows, the best target of each campaign, and the range of the pool's targets. Raises
     UserError if the pool is too small, or if ``RECIPE`` is not for the problem's backbone.
     """
-    problem = load_problem(name, split)
-    y = problem.train.y
+    name, y = problem.name, problem.train.y
     if problem.backbone != MLP:
         raise UserError(f"{name}: campaigns use the recipe of {MLP}: leave the other backbone out")
     if initial + budget > len(y):

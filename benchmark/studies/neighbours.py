@@ -13,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 
 from benchmark.data.checks.neighbours import CLOSE, neighbours
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
@@ -21,7 +20,7 @@ from benchmark.measure.catalogue import CHURN
 from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
 from benchmark.study.text import percent
-from benchmark.types import Predictions
+from benchmark.types import Predictions, Problem
 
 HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", head(CHURN), Head("Ratio to all", digits=2)]
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
@@ -83,7 +82,7 @@ class Nearby(ABC):
                 raise UserError(f"{name}: this study needs SMILES and classes; leave the dataset out of --dataset")
         cells = context.cells([self.method], names, [split], retrainings(self.seeds))
         for name in names:
-            columns = context.record(f"{name}, split {split}", name, split, of_test, name, split)
+            columns = context.record(f"{name}, split {split}", name, split, of_test)
             p = cells[name, self.method][0].predictions["id"]
             order = {id_: i for i, id_ in enumerate(columns["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]
@@ -156,7 +155,6 @@ class LabelNoise(Nearby):
         return [Sheet(*about, caption, HEADS, rows)], [chart]
 
 
-def of_test(trainer: Trainer, name: str, canonical_seed: int) -> Content:
-    """Return the neighbours of a dataset's ID test molecules in its training pool."""
-    problem = load_problem(name, canonical_seed)
+def of_test(trainer: Trainer, problem: Problem) -> Content:
+    """Return the neighbours of the ID test molecules in the training pool."""
     return neighbours(problem.train, problem.evals["id"])

@@ -51,9 +51,9 @@ def test_the_whole_pool_is_shared_out_as_under_the_sampling_halves() -> None:
 
 
 def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving(here) -> None:
-    record = share_out(here, ERM, TINY, 99, 3)
-    assert (record["rows"], record["pool"]) == ([12, 25, 50], 101)
     problem = load_problem(TINY)
+    record = share_out(here, problem, ERM, 3)
+    assert (record["rows"], record["pool"]) == ([12, 25, 50], 101)
     for i, part in enumerate((4, 2, 1)):
         expected = [between(problem, ERM, part, halving) for halving in (1, 2, 3)]
         assert [*zip(record["churn"][i], record["accuracy"][i], strict=True)] == expected
@@ -150,4 +150,4 @@ def test_a_mistake_is_named_before_anything_is_trained(told, settings: dict[str,
 
 def test_a_pool_too_small_for_samples_of_an_eighth_is_named(here) -> None:
     with pytest.raises(UserError, match="the training pool has 7 rows; expected at least 8, so that an eighth"):
-        share_out(here, ERM, "b3db_measured@train=7", 99, 3)
+        share_out(here, load_problem("b3db_measured@train=7"), ERM, 3)

@@ -22,7 +22,6 @@ from benchmark.errors import UserError
 from benchmark.learners.knn import KNN
 from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
-from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell
@@ -31,7 +30,7 @@ from benchmark.study import selection
 from benchmark.study.context import REPORT
 from benchmark.study.training import LocalTrainer, TrainingContext
 from benchmark.train.device import CPU
-from benchmark.types import Model, Sample
+from benchmark.types import Model, Problem, Sample
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
 from leaderboard.read.results import Results
@@ -352,7 +351,7 @@ def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_no
 # What records depend on
 
 
-def noted(trainer: LocalTrainer, made: list[Pipeline], method: Pipeline) -> dict[str, str]:
+def noted(trainer: LocalTrainer, problem: Problem, made: list[Pipeline], method: Pipeline) -> dict[str, str]:
     made.append(method)
     return {}
 
@@ -373,8 +372,8 @@ def test_a_record_is_made_again_for_another_method_other_data_or_another_revisio
     assert asked("b3db_logbb@train=200", "twin") == 4
 
 
-def trained(trainer: LocalTrainer, method: Pipeline) -> dict[str, str]:
-    return {"churn": str(trainer.map(retrain, [(method, synthetic("classification"), (1, 2))]))}
+def trained(trainer: LocalTrainer, problem: Problem, method: Pipeline) -> dict[str, str]:
+    return {"churn": str(trainer.map(retrain, [(method, problem, (1, 2))]))}
 
 
 def test_a_method_that_fails_is_named_with_its_error_in_a_line(own_store: Path) -> None:
@@ -391,7 +390,7 @@ def test_a_method_that_fails_is_named_with_its_error_in_a_line(own_store: Path) 
         context_of("bo-loop", []).record("esol", "b3db_measured@train=24", 99, mapped, "esol")
 
 
-def mapped(trainer: LocalTrainer, text: str) -> list[float]:
+def mapped(trainer: LocalTrainer, problem: Problem, text: str) -> list[float]:
     return trainer.map(fitted, [(text,)])
 
 
