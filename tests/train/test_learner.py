@@ -52,8 +52,10 @@ def twice(learner: NetworkLearner, sample: Sample, test: Inputs, **hooks) -> tup
 
 
 @of_tasks
-def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task):
+@pytest.mark.parametrize("soft", [0.0, 0.3], ids=["labels", "soft labels"])
+def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task, soft):
     sample, test = sample_and_test(task)
+    sample = sample.towards(sample.labels.mean(axis=0, keepdims=True), soft) if soft else sample
     learner = MLP(hidden=16)
     for hooks in ({}, {"step": plain_step}):
         first, before = twice(replace(learner, epochs=2), sample, test, **hooks)
@@ -128,15 +130,3 @@ def test_settings_of_a_learner_take_the_place_of_those_of_the_dataset():
     np.testing.assert_array_equal(by_learner.predict(test), by_dataset.predict(test))
     assert MLP(dropout=0.5).settings(sample) == sample.recipe
     assert np.abs(MLP(dropout=0.5).fit(sample).predict(test) - MLP().fit(sample).predict(test)).max() > 0.01
-
-
-@of_tasks
-def test_soft_labels_are_learned_through_modules_as_by_the_fast_implementation(task):
-    sample, test = sample_and_test(task)
-    learner = MLP(hidden=16)
-    soft = sample.towards(sample.labels.mean(axis=0, keepdims=True), 0.7)
-    start = learner.fit(sample).parts
-    rows = sample.rows[None]
-    fast, slow = (learner.train(soft, rows, start=start, **hooks).predict(test) for hooks in ({}, {"step": plain_step}))
-    np.testing.assert_allclose(slow, fast, atol=ROUNDING)
-    assert np.abs(fast - learner.train(sample, rows, start=start).predict(test)).max() > 5 * ROUNDING
