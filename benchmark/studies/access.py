@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import number_of
 from benchmark.study.context import Context, GridStudy, classifications, one_per_family, study
-from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow
 from benchmark.study.text import mean, over, points
 
 HEADS = ["Under paper", "At equal information", "From seeing more"]
@@ -45,8 +45,8 @@ class Access(GridStudy):
             overall = gains(method, once)
             if len(once) > 1:
                 rows.append([title, f"mean of {len(once)} families", *overall])
-            for place, (drawn, gain) in enumerate(zip(series.values(), overall, strict=False)):
-                drawn.append(Point(beside(i, place, 2), gain))
+            for drawn, gain in zip(series.values(), overall, strict=False):
+                drawn.append(Point(i, gain))
             seen, equal = (mean("churn", m.cells) - mean("churn", m.versus) for m in overall[:2])
             answer.append(
                 f"{title} changes churn by {points(seen)} under paper and by {points(equal)} at equal information; the "

@@ -17,7 +17,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits
 from benchmark.study.context import Content, Context, Trainer, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import percent
 from benchmark.train import sample_for
 from benchmark.types import MLP, PAPER, Problem, Recipe
@@ -48,15 +48,14 @@ class BOLoop:
         for name in datasets:
             for split in splits:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
-                spreads, place = [], len(series)
+                spreads = []
                 for i, method in enumerate(methods):
                     settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
                     key = f"{name}, split {split}, {spelled(method, 'regression')}, {self.acquisitions}, {settings}"
                     sampled = outcomes(context.record(key, name, split, campaigns, method, *sizes))
                     rows.append([where, title(method, "regression"), self.acquisitions, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
-                    at = beside(i, place, len(datasets) * len(splits))
-                    series.setdefault(where, []).append(Point(at, std))
+                    series.setdefault(where, []).append(Point(i, std))
                     spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
                     spreads.append(f"{spread} with {title(method, 'regression')} (Jaccard {shared:.2f})")
                 answer.append(

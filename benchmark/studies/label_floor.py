@@ -30,7 +30,7 @@ from benchmark.study.context import (
     retrainings,
     study,
 )
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import percent
 from benchmark.train import generator
 from benchmark.types import Problem
@@ -57,8 +57,7 @@ class LabelFloor:
         teacher = make_method(self.teacher, "classification", sampling="halves")
         names, seeds = classifications(expand(self.dataset)), sorted(retrainings(self.seeds))
         refuse_lone_halves(seeds, "halves")
-        tried = self.methods.split()
-        for number, text in enumerate(tried):
+        for text in self.methods.split():
             method = make_method(text, "classification", sampling="halves")
             shown = title(method, "classification")
             gone, kept = [], []
@@ -75,7 +74,7 @@ class LabelFloor:
                 near = [Sampled(np.array(record[part])) for part in ("near", "near_flips")]
                 rows.append([spec.title, shown, right, *churn.values(), *near])
                 relative = Sampled(churn[WORLDS[1]].values / churn["real"].values.mean())
-                series.setdefault(shown, []).append(Point(beside(place, number, len(tried)), relative))
+                series.setdefault(shown, []).append(Point(place, relative))
                 if name in one_per_family(names):
                     real, clean, drawn = (values.values.mean() for values in churn.values())
                     gone.append(1 - clean / drawn)

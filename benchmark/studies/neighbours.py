@@ -18,7 +18,7 @@ from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import CHURN
 from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, retrainings, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import percent
 from benchmark.types import Predictions, Problem
 
@@ -70,7 +70,7 @@ class Nearby(ABC):
             whole = churns.pop("")
             parts = ", ".join(f"{name} ({said[name].sum()}) {churn}" for name, churn in churns.items())
             answer.append(f"{title}: two retrainings disagree on {whole} of {len(every)} test molecules; {parts}.")
-            series[title] = self.points(p, facts, len(series))
+            series[title] = self.points(p, facts)
         return Report(answer, *self.shown(rows, series))
 
     def _flips(self, context: Context) -> Iterator[tuple[str, Predictions, Mapping[str, np.ndarray]]]:
@@ -97,8 +97,8 @@ class Nearby(ABC):
         return self.groups(facts)
 
     @abstractmethod
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
-        """Return the points of the dataset with the number ``place``."""
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
+        """Return the points of a dataset."""
 
     @abstractmethod
     def shown(self, rows: list[SheetRow], series: dict[str, list[Point]]) -> tuple[list[Sheet], list[Chart]]:
@@ -115,7 +115,7 @@ class Similarity(Nearby):
         near = facts["similarity"]
         return {f"similarity below {FAR:g}": near < FAR, f"at least {CLOSE:g}": near >= CLOSE}
 
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
         near, bands = facts["similarity"], self.groups(facts).values()
         return [Point(float(near[b].mean()), churn_of(p, b)) for b in bands if b.sum() >= DRAWN]
 
@@ -138,10 +138,9 @@ class LabelNoise(Nearby):
             "no neighbour": ~same & ~other,
         }
 
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
-        places = [beside(i, place, len(expand(self.dataset))) for i in range(4)]
-        groups = zip(places, self.groups(facts).values(), strict=True)
-        return [Point(x, ratio(p, members)) for x, members in groups if members.sum() >= DRAWN]
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
+        groups = enumerate(self.groups(facts).values())
+        return [Point(i, ratio(p, members)) for i, members in groups if members.sum() >= DRAWN]
 
     def shown(self, rows: list[SheetRow], series: dict[str, list[Point]]) -> tuple[list[Sheet], list[Chart]]:
         about = "groups", "Flips at activity cliffs and conflicting labels"

@@ -24,12 +24,17 @@ class Mark:
 
 def drawing(key: str, chart: Chart) -> Drawing:
     """Return the drawing of a chart, which holds only the numbers of its series and not the predictions behind them."""
-    series = {name: [_mark(point) for point in points] for name, points in chart.series.items()}
+    middle, width = (len(chart.series) - 1) / 2, 0.12 if chart.x.names else 0
+    series = {
+        name: [_mark(point, width * (i - middle)) for point in points]
+        for i, (name, points) in enumerate(chart.series.items())
+    }
     return Drawing(draw, (key, replace(chart, series={}), series))
 
 
-def _mark(point: Point) -> Mark:
-    x = Estimate(float(point.x), nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
+def _mark(point: Point, shift: float) -> Mark:
+    """Return the mark of a point, shifted so that those at a named tick do not overlap."""
+    x = Estimate(point.x + shift, nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
     return Mark(x, estimate(point.y), point.label, point.chosen)
 
 
