@@ -56,5 +56,5 @@ class Access(GridStudy):
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
         names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles.values()])
         caption = f"Mean over {number_of(len(once), 'dataset')}; {where}."
-        chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series, False)
+        chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series)
         return Report(answer, [Sheet("access", "Gains at equal information", f"{where}.", header, rows)], [chart])

@@ -71,7 +71,7 @@ class BOLoop:
         sheet = Sheet("loop", "Trajectories", caption, ["Dataset", "Method", "Acquisition", *HEADS], rows)
         names = [title(method, "regression") for method in methods]
         std_axis = Axis("Std of the final best / range (%)", STD.scale)
-        chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series, joined=False)
+        chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series)
         return Report(answer, [sheet], [chart])
 
 

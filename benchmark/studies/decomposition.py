@@ -59,7 +59,7 @@ class Decomposition(GridStudy):
             }
             caption = f"{title}. {where}"
             key = f"sources-{len(charts) + 1}" if charts else "sources"
-            charts.append(Chart(key, "Sources of churn", caption, names, axis, series, joined=False))
+            charts.append(Chart(key, "Sources of churn", caption, names, axis, series))
             answer.append(
                 f"{title}: retrainings that differ in data alone flip {percent(alone['data'].mean(), 1)} of the "
                 "predictions; retrainings on the same data, which differ in initialisation and batch order, flip "

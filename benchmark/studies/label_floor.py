@@ -93,7 +93,7 @@ class LabelFloor:
         x = Axis("", names=[load_spec(name).title for name in names])
         y = Axis("Churn without noise, in the real churn")
         about = f"{where}. The rest is a matter of the number of rows."
-        chart = Chart("worlds", "Churn that is left without label noise", about, x, y, series, joined=False)
+        chart = Chart("worlds", "Churn that is left without label noise", about, x, y, series)
         return Report(answer, [sheet], [chart])
 
 

@@ -150,7 +150,7 @@ class LabelNoise(Nearby):
         )
         x = Axis("", names=["conflict", "cliff", "same class", "no neighbour"])
         y = Axis("Churn in multiples of all molecules'")
-        chart = Chart(*about, f"{caption} Groups of at least ten molecules.", x, y, series, joined=False)
+        chart = Chart(*about, f"{caption} Groups of at least ten molecules.", x, y, series)
         return [Sheet(*about, caption, HEADS, rows)], [chart]
 
 

@@ -179,7 +179,7 @@ class Updates:
         }
         about = f"{scope}. {self._where()}. Differences from ERM trained anew."
         x, y = Axis(what, scale), Axis("Δ bad flips (pp)", 100)
-        return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
+        return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series)
 
 
 def _scopes(by_dataset: Mapping[str, Mapping[str, Outcome]]) -> Scopes:

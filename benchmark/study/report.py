@@ -125,7 +125,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of a report: named series of points, joined by lines if they are ordered."""
+    """A figure of a report: named series of points, joined by lines if ``joined`` and if ``x`` has no names."""
 
     key: str
     title: str

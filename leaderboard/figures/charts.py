@@ -46,7 +46,7 @@ def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure
     points = []
     for i, (name, marks) in enumerate(series.items()):
         colour = INK if i == 0 else COLOURS[(i - 1) % len(COLOURS)]
-        if chart.joined and len(marks) > 1:
+        if chart.joined and not chart.x.names and len(marks) > 1:
             ax.plot(*zip(*(_at(chart, mark) for mark in marks), strict=True), color=colour, linewidth=0.8, zorder=1)
         for mark in marks:
             _cross(ax, chart, mark, {"color": colour, "marker": MARKERS[i % len(MARKERS)]})
