@@ -21,7 +21,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.study import influence
-from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, classifications, need_two_classes, study
+from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, binary_only, classifications, study
 from benchmark.study.report import Head, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import percent
 from benchmark.train.resampling import sample_for
@@ -133,7 +133,7 @@ def _sentence(record: Content, tried: Sequence[np.ndarray]) -> str:
 
 def name_rows(trainer: Trainer, problem: Problem, method: Pipeline, halvings: int) -> Content:
     """Return what was asked, and what ``claims`` returns."""
-    need_two_classes(problem)
+    binary_only(problem)
     starts = range(0, halvings, AT_ONCE)
     items = [(problem, method, start, min(start + AT_ONCE, halvings)) for start in starts]
     parts = trainer.map(trained, items)

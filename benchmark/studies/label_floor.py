@@ -7,7 +7,7 @@ the drawn labels is like churn with the real ones, its difference from churn wit
 What the features do not show counts as noise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,17 +19,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.settings import refuse_lone_halves
-from benchmark.study.context import (
-    CanonicalSeed,
-    Content,
-    Context,
-    Trainer,
-    classifications,
-    need_two_classes,
-    one_per_family,
-    retrainings,
-    study,
-)
+from benchmark.study.context import CanonicalSeed, Context, Trainer, binary_only, classifications, retrainings, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import percent
 from benchmark.train import generator
@@ -60,7 +50,7 @@ class LabelFloor:
         for text in self.methods.split():
             method = make_method(text, "classification", sampling="halves")
             shown = title(method, "classification")
-            gone, kept = [], []
+            gone, kept = dict[str, float](), dict[str, float]()  # by family, of its first dataset
             for place, name in enumerate(names):
                 spec = load_spec(name)
                 key = f"{name}, split {self.canonical_seed}, {method}, teacher {teacher}, seeds {self.seeds}"
@@ -75,11 +65,10 @@ class LabelFloor:
                 rows.append([spec.title, shown, right, *churn.values(), *near])
                 relative = Sampled(churn[WORLDS[1]].values / churn["real"].values.mean())
                 series.setdefault(shown, []).append(Point(place, relative))
-                if name in one_per_family(names):
-                    real, clean, drawn = (values.values.mean() for values in churn.values())
-                    gone.append(1 - clean / drawn)
-                    kept.append(drawn / real)
-            answer.append(_sentence(shown, np.array(gone), np.array(kept)))
+                real, clean, drawn = (values.values.mean() for values in churn.values())
+                gone.setdefault(spec.family, 1 - clean / drawn)
+                kept.setdefault(spec.family, drawn / real)
+            answer.append(_sentence(shown, *(np.array([*parts.values()]) for parts in (gone, kept))))
         where = f"ID test, split {self.canonical_seed}, sampling halves, teacher {title(teacher, 'classification')}"
         caption = (
             f"{where}. Churn with the real training labels; with the classes that the teacher predicts out of fold; "
@@ -111,10 +100,10 @@ def _sentence(shown: str, gone: np.ndarray, kept: np.ndarray) -> str:
 
 def without_noise(
     trainer: Trainer, problem: Problem, method: Pipeline, teacher: Pipeline, seeds: Sequence[int]
-) -> Content:
+) -> Mapping[str, object]:
     """Return ``churn`` (J,) of each world; and with real labels ``accuracy`` (J,), and the shares ``near`` (J,) of the
     test molecules and ``near_flips`` (J,) of the flips that are near-ties, for J halvings."""
-    need_two_classes(problem)
+    binary_only(problem)
     places = np.concatenate([_held_out(problem, fold) for fold in range(FOLDS)])
     p = np.empty(len(places))
     p[places] = np.concatenate(trainer.map(out_of_fold, [(problem, teacher, fold) for fold in range(FOLDS)]))

@@ -159,7 +159,7 @@ def classifications(datasets: Sequence[str]) -> Sequence[str]:
     return datasets
 
 
-def need_two_classes(problem: Problem) -> None:
+def binary_only(problem: Problem) -> None:
     """Raise UserError for a study of the probability of class 1 on more than two classes."""
     if problem.n_outputs != 2:
         raise UserError(f"{problem.name}: this study needs two classes, found {problem.n_outputs}")
