@@ -38,6 +38,12 @@ PARTNER = 10**6
 """Offset from a train seed to the seed of the second, independent twin of a trial."""
 
 
+def tuned(record: Content) -> tuple[np.ndarray, float]:
+    """Return the best λ of each train seed, and their median to four digits."""
+    best = np.array([max(trials, key=lambda t: t[1])[0] for trials in record["trials"]])
+    return best, float(f"{np.median(best):.4g}")
+
+
 @study("bayes-lambda", title="λ tuned on each dataset")
 class BayesLambda(GridStudy):
     tuned: str = "3"
@@ -57,8 +63,7 @@ class BayesLambda(GridStudy):
             title, twin = spec.title, make_method("twin", spec.task, backbone=spec.backbone)
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
             record = context.record(key, name, split, tune, twin, self.tuned, self.trials, self.folds)
-            best = np.array([max(trials, key=lambda t: t[1])[0] for trials in record["trials"]])
-            lam = float(f"{np.median(best):.4g}")
+            best, lam = tuned(record)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [context.cells(texts, [name], [split], seeds)[name, text] for text in texts]
             selected = f"λ = {cells[1][0].key.params['lam']:g}"

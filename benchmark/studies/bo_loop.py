@@ -50,8 +50,7 @@ class BOLoop:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
                 spreads = []
                 for i, method in enumerate(methods):
-                    settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
-                    key = f"{name}, split {split}, {spelled(method, 'regression')}, {self.acquisitions}, {settings}"
+                    key = self.key(name, split, method)
                     sampled = outcomes(context.record(key, name, split, campaigns, method, *sizes))
                     rows.append([where, title(method, "regression"), self.acquisitions, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
@@ -73,6 +72,11 @@ class BOLoop:
         std_axis = Axis("Std of the final best / range (%)", STD.scale)
         chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series)
         return Report(answer, [sheet], [chart])
+
+    def key(self, name: str, split: int, method: Pipeline) -> str:
+        """Return the key of the record of all campaigns of a method on a dataset."""
+        settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
+        return f"{name}, split {split}, {spelled(method, 'regression')}, {self.acquisitions}, {settings}"
 
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
