@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import number_of
-from benchmark.store.cell import Cell
-from benchmark.study.context import Cells, Context, GridStudy, classifications, study
-from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
+from benchmark.study.context import Context, GridStudy, classifications, one_per_family, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow
 from benchmark.study.text import mean, over, points
 
 HEADS = ["Under paper", "At equal information", "From seeing more"]
@@ -30,27 +29,24 @@ class Access(GridStudy):
         datasets = classifications(expand(self.dataset))
         methods = self.methods.split()
         paper, nested = (self.cells(context, ["erm", *methods], datasets, s) for s in ("paper", "nested"))
-        families = {load_spec(d).family: d for d in reversed(datasets)}
-        once = [d for d in datasets if d in families.values()]
+        once = one_per_family(datasets)
+        titles = {method: paper[datasets[0], method][0].title for method in methods}
+
+        def gains(method: str, names: Sequence[str]) -> list[Measured]:
+            grids = (paper, method), (paper, "erm"), (nested, method), (nested, "erm")
+            shared, erm, alone, erm_alone = ([c for d in names for c in grid[d, text]] for grid, text in grids)
+            pairs = (shared, erm), (alone, erm_alone), (shared, alone)
+            return [Measured("churn", cells, reference) for cells, reference in pairs]
+
         rows, answer = list[SheetRow](), []
         series: dict[str, list[Point]] = {HEADS[0]: [], HEADS[1]: []}
-        for i, method in enumerate(methods):
-            title = paper[datasets[0], method][0].title
-
-            def gains(names: Sequence[str], method: str = method) -> list[Measured]:
-                def of(grid: Cells, text: str) -> list[Cell]:
-                    return [cell for d in names for cell in grid[d, text]]
-
-                shared, alone = of(paper, method), of(nested, method)
-                pairs = (shared, of(paper, "erm")), (alone, of(nested, "erm")), (shared, alone)
-                return [Measured("churn", cells, reference) for cells, reference in pairs]
-
-            rows += [[title, load_spec(d).title, *gains([d])] for d in datasets]
-            overall = gains(once)
+        for i, (method, title) in enumerate(titles.items()):
+            rows += [[title, load_spec(d).title, *gains(method, [d])] for d in datasets]
+            overall = gains(method, once)
             if len(once) > 1:
                 rows.append([title, f"mean of {len(once)} families", *overall])
-            for place, (drawn, gain) in enumerate(zip(series.values(), overall, strict=False)):
-                drawn.append(Point(beside(i, place, 2), gain))
+            for drawn, gain in zip(series.values(), overall, strict=False):
+                drawn.append(Point(i, gain))
             seen, equal = (mean("churn", m.cells) - mean("churn", m.versus) for m in overall[:2])
             answer.append(
                 f"{title} changes churn by {points(seen)} under paper and by {points(equal)} at equal information; the "
@@ -58,8 +54,7 @@ class Access(GridStudy):
             )
         where = f"ID test, {over(self.canonical_seed)}, change of churn relative to ERM on the same bootstraps"
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
-        titles = [paper[datasets[0], method][0].title for method in methods]
-        names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles])
+        names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles.values()])
         caption = f"Mean over {number_of(len(once), 'dataset')}; {where}."
-        chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series, False)
+        chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series)
         return Report(answer, [Sheet("access", "Gains at equal information", f"{where}.", header, rows)], [chart])

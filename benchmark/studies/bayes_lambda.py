@@ -7,7 +7,7 @@ kill.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from filelock import FileLock
 from pydantic import Field, PositiveInt
 
-from benchmark.data.problem import fold, load_problem
+from benchmark.data.problem import fold
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.files import cache_folder
@@ -62,7 +62,7 @@ class BayesLambda(GridStudy):
             spec = load_spec(name)
             title, twin = spec.title, make_method("twin", spec.task, backbone=spec.backbone)
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
-            record = context.record(key, name, split, tune, twin, name, split, self.tuned, self.trials, self.folds)
+            record = context.record(key, name, split, tune, twin, self.tuned, self.trials, self.folds)
             best, lam = tuned(record)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [context.cells(texts, [name], [split], seeds)[name, text] for text in texts]
@@ -92,11 +92,9 @@ class BayesLambda(GridStudy):
         return Report(answer, [sheet], [chart])
 
 
-def tune(
-    trainer: Trainer, twin: Pipeline, name: str, split: int, tuned: str, trials: int, folds: int
-) -> Mapping[str, list[list[list[float]]]]:
+def tune(trainer: Trainer, problem: Problem, twin: Pipeline, tuned: str, trials: int, folds: int) -> Content:
     """Run all trials of each train seed in ``tuned``."""
-    pool = load_problem(name, split).without_tests()
+    pool = problem.without_tests()
     items = [(twin, pool, seed, trials, folds, f"{trainer.code} {seed} {folds}") for seed in parse_seeds(tuned)]
     return {"trials": [[list(t) for t in of_seed] for of_seed in trainer.map(search, items)]}
 
@@ -140,10 +138,8 @@ def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, 
                 asked.add_trials(study.get_trials(deepcopy=False))
                 x = float(asked.ask(space).params["x"])
             value, churn, accuracy = score(10**x)
-            attributes = {"churn": churn, "accuracy": accuracy}
-            study.add_trial(
-                optuna.create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes)
-            )
+            found = {"churn": churn, "accuracy": accuracy}
+            study.add_trial(optuna.create_trial(params={"x": x}, distributions=space, value=value, user_attrs=found))
         done = study.get_trials(deepcopy=False)[:trials]
     return [Trial(10 ** t.params["x"], float(t.values[0]), **t.user_attrs) for t in done]
 

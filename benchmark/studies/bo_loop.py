@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs
@@ -18,7 +17,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits
 from benchmark.study.context import Content, Context, Trainer, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import percent
 from benchmark.train import sample_for
 from benchmark.types import MLP, PAPER, Problem, Recipe
@@ -49,14 +48,13 @@ class BOLoop:
         for name in datasets:
             for split in splits:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
-                spreads, place = [], len(series)
+                spreads = []
                 for i, method in enumerate(methods):
-                    given = name, split, method
-                    sampled = outcomes(context.record(self.key(*given), name, split, campaigns, *given, *sizes))
+                    key = self.key(name, split, method)
+                    sampled = outcomes(context.record(key, name, split, campaigns, method, *sizes))
                     rows.append([where, title(method, "regression"), self.acquisitions, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
-                    at = beside(i, place, len(datasets) * len(splits))
-                    series.setdefault(where, []).append(Point(at, std))
+                    series.setdefault(where, []).append(Point(i, std))
                     spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
                     spreads.append(f"{spread} with {title(method, 'regression')} (Jaccard {shared:.2f})")
                 answer.append(
@@ -72,7 +70,7 @@ class BOLoop:
         sheet = Sheet("loop", "Trajectories", caption, ["Dataset", "Method", "Acquisition", *HEADS], rows)
         names = [title(method, "regression") for method in methods]
         std_axis = Axis("Std of the final best / range (%)", STD.scale)
-        chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series, joined=False)
+        chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series)
         return Report(answer, [sheet], [chart])
 
     def key(self, name: str, split: int, method: Pipeline) -> str:
@@ -98,15 +96,14 @@ def trajectory(problem: Problem, method: Pipeline, k: int, initial: np.ndarray, 
 
 
 def campaigns(
-    trainer: Trainer, name: str, split: int, method: Pipeline, trajectories: int, initial: int, budget: int
+    trainer: Trainer, problem: Problem, method: Pipeline, trajectories: int, initial: int, budget: int
 ) -> Content:
-    """Run ``trajectories`` campaigns of a method on a dataset from the same ``initial`` molecules.
+    """Run ``trajectories`` campaigns of a method in the training pool from the same ``initial`` molecules.
 
     The record holds the acquired rows, the best target of each campaign, and the range of the pool's targets. Raises
     UserError if the pool is too small, or if ``RECIPE`` is not for the problem's backbone.
     """
-    problem = load_problem(name, split)
-    y = problem.train.y
+    name, y = problem.name, problem.train.y
     if problem.backbone != MLP:
         raise UserError(f"{name}: campaigns use the recipe of {MLP}: leave the other backbone out")
     if initial + budget > len(y):

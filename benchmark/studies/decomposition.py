@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.study.context import Context, GridStudy, classifications, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import mean, percent
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
@@ -54,12 +54,12 @@ class Decomposition(GridStudy):
                 rows.append([title, name, *map(Sampled, values)])
             rows.append([title, "all three", Sampled(np.array([every])), "–", "–", "–"])
             series = {
-                name: [Point(beside(i, place, 2), Sampled(values)) for i, values in enumerate(draws.values())]
-                for place, (name, draws) in enumerate({"alone": alone, "all but this": but}.items())
+                name: [Point(i, Sampled(values)) for i, values in enumerate(draws.values())]
+                for name, draws in {"alone": alone, "all but this": but}.items()
             }
             caption = f"{title}. {where}"
             key = f"sources-{len(charts) + 1}" if charts else "sources"
-            charts.append(Chart(key, "Sources of churn", caption, names, axis, series, joined=False))
+            charts.append(Chart(key, "Sources of churn", caption, names, axis, series))
             answer.append(
                 f"{title}: retrainings that differ in data alone flip {percent(alone['data'].mean(), 1)} of the "
                 "predictions; retrainings on the same data, which differ in initialisation and batch order, flip "

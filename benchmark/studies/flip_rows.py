@@ -7,14 +7,13 @@ use nothing but similarity are tested in the same way, in the direction that the
 nearest rows for each molecule, and for each named row another one that is equally similar.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from benchmark.data.checks.neighbours import similarities
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import pseudo_values
@@ -22,7 +21,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.study import influence
-from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, classifications, of_two_classes, study
+from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, binary_only, classifications, study
 from benchmark.study.report import Head, Report, Sampled, Sheet, SheetRow
 from benchmark.study.text import percent
 from benchmark.train.resampling import sample_for
@@ -54,7 +53,7 @@ class FlipRows:
             refuse_sampling(method, "halves")
             split = self.canonical_seed
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
-            record = context.record(key, name, split, name_rows, method, name, split, self.halvings)
+            record = context.record(key, name, split, name_rows, method, self.halvings)
             who = [spec.title, title(method, spec.task)]
             named, nearest, paired, others = tried = comparisons(record)
             counts = [str(record[key]) for key in ("tests", "flipping")] + [str(named[:, 1].sum())]
@@ -132,14 +131,18 @@ def _sentence(record: Content, tried: Sequence[np.ndarray]) -> str:
     )
 
 
-def name_rows(trainer: Trainer, method: Pipeline, name: str, split: int, halvings: int) -> Mapping[str, Any]:
+def name_rows(trainer: Trainer, problem: Problem, method: Pipeline, halvings: int) -> Content:
     """Return what was asked, and what ``claims`` returns."""
-    problem = of_two_classes(load_problem(name, split))
+    binary_only(problem)
     starts = range(0, halvings, AT_ONCE)
     items = [(problem, method, start, min(start + AT_ONCE, halvings)) for start in starts]
     parts = trainer.map(trained, items)
-    about = {"dataset": name, "split": split, "method": title(method, problem.task), "halvings": halvings}
-    return about | claims(problem, *(np.concatenate([part[i] for part in parts]) for i in range(2)))
+    about = {"dataset": problem.name, "split": problem.canonical_seed, "halvings": halvings}
+    return (
+        about
+        | {"method": title(method, problem.task)}
+        | claims(problem, *(np.concatenate([part[i] for part in parts]) for i in range(2)))
+    )
 
 
 def trained(problem: Problem, method: Pipeline, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

@@ -95,7 +95,10 @@ class TopK(FromPredictions):
         return f"the Jaccard overlap of two retrainings' ten most probable actives is {', '.join(overlap)}"
 
 
-def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.Gain]], share: float) -> str:
+OF_TWO = partial(triage.by_churn, k=2)
+
+
+def captured(cells: Sequence[Cell], share: float, curves: Callable[[Predictions], list[triage.Gain]] = OF_TWO) -> str:
     """Return the part of all flips among the first ``share`` of examples: mean over splits."""
     return percent(float(np.mean([triage.mean_recall(curves(c.predictions["id"]), share) for c in cells])), 1)
 
@@ -106,8 +109,7 @@ class Triage(FromPredictions):
     figures = ("triage",)
 
     def finding(self, cells: Cells) -> str:
-        tenth = captured(cells["erm"], partial(triage.by_churn, k=2), triage.DECILE)
-        third = captured(cells["erm"], partial(triage.by_churn, k=2), triage.REVIEWED)
+        tenth, third = (captured(cells["erm"], share) for share in (triage.DECILE, triage.REVIEWED))
         return (
             f"ranked by the churn of two retrainings, the top tenth of predictions contains {tenth} of all flips, and "
             f"the top {percent(triage.REVIEWED)} contain {third}"
@@ -121,9 +123,8 @@ class Convergence(FromPredictions):
     def finding(self, cells: Cells) -> str:
         most = min(len(cell.key.seeds) for cell in cells["erm"])
         runs = [k for k in triage.RUNS if k <= max(2, most - 2)]  # leave two runs whose flips the score has not seen
-        shares = [
-            f"{captured(cells['erm'], partial(triage.by_churn, k=k), triage.REVIEWED)} ({k} retrainings)" for k in runs
-        ]
+        curves = {k: partial(triage.by_churn, k=k) for k in runs}
+        shares = [f"{captured(cells['erm'], triage.REVIEWED, of)} ({k} retrainings)" for k, of in curves.items()]
         return (
             f"ranked by the churn of a few retrainings, the top {percent(triage.REVIEWED)} of predictions contain "
             f"{', '.join(shares)} of all flips"
@@ -135,8 +136,7 @@ class Entropy(FromPredictions):
     shown = ("triage",)
 
     def finding(self, cells: Cells) -> str:
-        churn = captured(cells["erm"], partial(triage.by_churn, k=2), triage.DECILE)
-        entropy = captured(cells["erm"], triage.by_entropy, triage.DECILE)
+        churn, entropy = (captured(cells["erm"], triage.DECILE, curves) for curves in (OF_TWO, triage.by_entropy))
         return (
             f"the top tenth of predictions contains {churn} of all flips if ranked by the churn of two retrainings, "
             f"and {entropy} if ranked by entropy"

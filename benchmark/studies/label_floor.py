@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.measure.intervals import jackknife
@@ -20,8 +19,8 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.settings import refuse_lone_halves
-from benchmark.study.context import CanonicalSeed, Context, Trainer, classifications, of_two_classes, retrainings, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
+from benchmark.study.context import CanonicalSeed, Context, Trainer, binary_only, classifications, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import percent
 from benchmark.train import generator
 from benchmark.types import Problem
@@ -48,12 +47,10 @@ class LabelFloor:
         teacher = make_method(self.teacher, "classification", sampling="halves")
         names, seeds = classifications(expand(self.dataset)), sorted(retrainings(self.seeds))
         refuse_lone_halves(seeds, "halves")
-        families = {load_spec(name).family: name for name in reversed(names)}
-        tried = self.methods.split()
-        for number, text in enumerate(tried):
+        for text in self.methods.split():
             method = make_method(text, "classification", sampling="halves")
             shown = title(method, "classification")
-            gone, kept = [], []
+            gone, kept = dict[str, float](), dict[str, float]()  # by family, of its first dataset
             for place, name in enumerate(names):
                 spec = load_spec(name)
                 key = f"{name}, split {self.canonical_seed}, {method}, teacher {teacher}, seeds {self.seeds}"
@@ -61,19 +58,17 @@ class LabelFloor:
                     make_method(name_of, spec.task, backbone=spec.backbone, sampling="halves")
                     for name_of in (text, self.teacher)
                 )
-                given = *own, name, self.canonical_seed, seeds
-                record = context.record(key, name, self.canonical_seed, without_noise, *given)
+                record = context.record(key, name, self.canonical_seed, without_noise, *own, seeds)
                 churn = {world: Sampled(np.array(record["churn"][world])) for world in WORLDS}
                 right = Sampled(np.array(record["accuracy"]))
                 near = [Sampled(np.array(record[part])) for part in ("near", "near_flips")]
                 rows.append([spec.title, shown, right, *churn.values(), *near])
                 relative = Sampled(churn[WORLDS[1]].values / churn["real"].values.mean())
-                series.setdefault(shown, []).append(Point(beside(place, number, len(tried)), relative))
-                if name in families.values():
-                    real, clean, drawn = (values.values.mean() for values in churn.values())
-                    gone.append(1 - clean / drawn)
-                    kept.append(drawn / real)
-            answer.append(_sentence(shown, np.array(gone), np.array(kept)))
+                series.setdefault(shown, []).append(Point(place, relative))
+                real, clean, drawn = (values.values.mean() for values in churn.values())
+                gone.setdefault(spec.family, 1 - clean / drawn)
+                kept.setdefault(spec.family, drawn / real)
+            answer.append(_sentence(shown, *(np.array([*parts.values()]) for parts in (gone, kept))))
         where = f"ID test, split {self.canonical_seed}, sampling halves, teacher {title(teacher, 'classification')}"
         caption = (
             f"{where}. Churn with the real training labels; with the classes that the teacher predicts out of fold; "
@@ -87,7 +82,7 @@ class LabelFloor:
         x = Axis("", names=[load_spec(name).title for name in names])
         y = Axis("Churn without noise, in the real churn")
         about = f"{where}. The rest is a matter of the number of rows."
-        chart = Chart("worlds", "Churn that is left without label noise", about, x, y, series, joined=False)
+        chart = Chart("worlds", "Churn that is left without label noise", about, x, y, series)
         return Report(answer, [sheet], [chart])
 
 
@@ -104,15 +99,15 @@ def _sentence(shown: str, gone: np.ndarray, kept: np.ndarray) -> str:
 
 
 def without_noise(
-    trainer: Trainer, method: Pipeline, teacher: Pipeline, name: str, split: int, seeds: Sequence[int]
+    trainer: Trainer, problem: Problem, method: Pipeline, teacher: Pipeline, seeds: Sequence[int]
 ) -> Mapping[str, object]:
     """Return ``churn`` (J,) of each world; and with real labels ``accuracy`` (J,), and the shares ``near`` (J,) of the
     test molecules and ``near_flips`` (J,) of the flips that are near-ties, for J halvings."""
-    problem = of_two_classes(load_problem(name, split))
+    binary_only(problem)
     places = np.concatenate([_held_out(problem, fold) for fold in range(FOLDS)])
     p = np.empty(len(places))
     p[places] = np.concatenate(trainer.map(out_of_fold, [(problem, teacher, fold) for fold in range(FOLDS)]))
-    drawn = generator("other", split).random(len(p)) < p
+    drawn = generator("other", problem.canonical_seed).random(len(p)) < p
     labels = dict(zip(WORLDS, (problem.train.y, p > 0.5, drawn), strict=True))
     worlds = [replace(problem, train=replace(problem.train, y=y.astype(np.int64))) for y in labels.values()]
     pairs = [(seeds[i], seeds[i + 1]) for i in range(0, len(seeds), 2)]

@@ -6,14 +6,13 @@ N/4 and N/2 rows each, none in common. Two disjoint samples of N rows would need
 by a power law.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import pseudo_values
@@ -22,7 +21,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_splits
-from benchmark.study.context import Context, Trainer, classifications, study
+from benchmark.study.context import Content, Context, Trainer, classifications, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import over, percent
 from benchmark.train import generator
@@ -136,7 +135,7 @@ class NScalingDisjoint:
         records = []
         for split in parse_splits(self.canonical_seed):
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
-            records.append(context.record(key, name, split, share_out, method, name, split, self.halvings))
+            records.append(context.record(key, name, split, share_out, method, self.halvings))
         return [np.mean([record[part] for record in records], axis=0) for part in ("rows", "pool", "churn", "accuracy")]
 
 
@@ -155,15 +154,12 @@ def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> st
     )
 
 
-def share_out(
-    trainer: Trainer, method: Pipeline, name: str, split: int, halvings: int
-) -> Mapping[str, float | list[float] | list[list[float]]]:
+def share_out(trainer: Trainer, problem: Problem, method: Pipeline, halvings: int) -> Content:
     """Return the ``rows`` (M,) of each sample by size, those of the ``pool``, and ``churn`` and ``accuracy`` (M, J)."""
-    problem = load_problem(name, split)
     n = len(problem.train)
     if n < 2 * max(PARTS):
         raise UserError(
-            f"{name}: the training pool has {n} rows; expected at least {2 * max(PARTS)}, so that an "
+            f"{problem.name}: the training pool has {n} rows; expected at least {2 * max(PARTS)}, so that an "
             "eighth is not empty: choose a larger dataset"
         )
     items = [(problem, method, part, halving) for part in PARTS for halving in range(1, halvings + 1)]

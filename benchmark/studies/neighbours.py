@@ -13,15 +13,14 @@ from itertools import pairwise
 import numpy as np
 
 from benchmark.data.checks.neighbours import CLOSE, neighbours
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import CHURN
 from benchmark.study.context import CanonicalSeed, Content, Context, Trainer, retrainings, study
-from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
 from benchmark.study.text import percent
-from benchmark.types import Predictions
+from benchmark.types import Predictions, Problem
 
 HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", head(CHURN), Head("Ratio to all", digits=2)]
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
@@ -71,7 +70,7 @@ class Nearby(ABC):
             whole = churns.pop("")
             parts = ", ".join(f"{name} ({said[name].sum()}) {churn}" for name, churn in churns.items())
             answer.append(f"{title}: two retrainings disagree on {whole} of {len(every)} test molecules; {parts}.")
-            series[title] = self.points(p, facts, len(series))
+            series[title] = self.points(p, facts)
         return Report(answer, *self.shown(rows, series))
 
     def _flips(self, context: Context) -> Iterator[tuple[str, Predictions, Mapping[str, np.ndarray]]]:
@@ -83,7 +82,7 @@ class Nearby(ABC):
                 raise UserError(f"{name}: this study needs SMILES and classes; leave the dataset out of --dataset")
         cells = context.cells([self.method], names, [split], retrainings(self.seeds))
         for name in names:
-            columns = context.record(f"{name}, split {split}", name, split, of_test, name, split)
+            columns = context.record(f"{name}, split {split}", name, split, of_test)
             p = cells[name, self.method][0].predictions["id"]
             order = {id_: i for i, id_ in enumerate(columns["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]
@@ -98,8 +97,8 @@ class Nearby(ABC):
         return self.groups(facts)
 
     @abstractmethod
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
-        """Return the points of the dataset with the number ``place``."""
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
+        """Return the points of a dataset."""
 
     @abstractmethod
     def shown(self, rows: list[SheetRow], series: dict[str, list[Point]]) -> tuple[list[Sheet], list[Chart]]:
@@ -116,7 +115,7 @@ class Similarity(Nearby):
         near = facts["similarity"]
         return {f"similarity below {FAR:g}": near < FAR, f"at least {CLOSE:g}": near >= CLOSE}
 
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
         near, bands = facts["similarity"], self.groups(facts).values()
         return [Point(float(near[b].mean()), churn_of(p, b)) for b in bands if b.sum() >= DRAWN]
 
@@ -139,10 +138,9 @@ class LabelNoise(Nearby):
             "no neighbour": ~same & ~other,
         }
 
-    def points(self, p: Predictions, facts: Mapping[str, np.ndarray], place: int) -> list[Point]:
-        places = [beside(i, place, len(expand(self.dataset))) for i in range(4)]
-        groups = zip(places, self.groups(facts).values(), strict=True)
-        return [Point(x, ratio(p, members)) for x, members in groups if members.sum() >= DRAWN]
+    def points(self, p: Predictions, facts: Mapping[str, np.ndarray]) -> list[Point]:
+        groups = enumerate(self.groups(facts).values())
+        return [Point(i, ratio(p, members)) for i, members in groups if members.sum() >= DRAWN]
 
     def shown(self, rows: list[SheetRow], series: dict[str, list[Point]]) -> tuple[list[Sheet], list[Chart]]:
         about = "groups", "Flips at activity cliffs and conflicting labels"
@@ -152,11 +150,10 @@ class LabelNoise(Nearby):
         )
         x = Axis("", names=["conflict", "cliff", "same class", "no neighbour"])
         y = Axis("Churn in multiples of all molecules'")
-        chart = Chart(*about, f"{caption} Groups of at least ten molecules.", x, y, series, joined=False)
+        chart = Chart(*about, f"{caption} Groups of at least ten molecules.", x, y, series)
         return [Sheet(*about, caption, HEADS, rows)], [chart]
 
 
-def of_test(trainer: Trainer, name: str, canonical_seed: int) -> Content:
-    """Return the neighbours of a dataset's ID test molecules in its training pool."""
-    problem = load_problem(name, canonical_seed)
+def of_test(trainer: Trainer, problem: Problem) -> Content:
+    """Return the neighbours of the ID test molecules in the training pool."""
     return neighbours(problem.train, problem.evals["id"])

@@ -11,7 +11,7 @@ from benchmark.errors import UserError
 from benchmark.measure.intervals import Estimate
 from benchmark.settings import items
 from benchmark.store.cell import Cell
-from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.context import Context, GridStudy, classifications, one_per_family, study
 from benchmark.study.report import Chart, Head, Point, Report, Sheet, SheetRow, axes, both, compared, heads_compared
 from benchmark.study.text import change, in_points, over
 from benchmark.types import Sampling
@@ -39,8 +39,7 @@ class Representations(GridStudy):
         named = {(d, r): f"{d}@features={r}" for d in datasets for r in tried} | {(d, OWN): d for d in datasets}
         classifications([*named.values()])
         cells = self.cells(context, methods, [*named.values()], self.sampling)
-        families = {load_spec(d).family: d for d in reversed(datasets)}
-        once = [d for d in datasets if d in families.values()]
+        once = one_per_family(datasets)
         mean_of = f"mean of {len(once)} families"
         groups = ({mean_of: once} if len(once) > 1 else {}) | {load_spec(d).title: [d] for d in datasets}
         titles = {m: cells[datasets[0], m][0].title for m in methods}

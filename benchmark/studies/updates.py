@@ -47,8 +47,8 @@ class Outcome(NamedTuple):
 
 Updated = Sequence[tuple[Cell, Cell]]
 """The old and the new cell of each update."""
-Found = Mapping[str, Mapping[str, Outcome]]
-"""Outcomes by dataset and title of the method, ERM first."""
+Scopes = Sequence[tuple[str, str, Mapping[str, Outcome]]]
+"""Title, order of rows, and outcomes by title of the method, ERM first: of each dataset, after their mean if any."""
 
 
 @study("updates", title="What an update of a model changes")
@@ -80,11 +80,11 @@ class Updates:
         by_dataset = {name: self._outcomes(*pairs) for name, pairs in self.updates(context).items()}
         answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
         for task in ("classification", "regression"):
-            some = {name: outcomes for name, outcomes in by_dataset.items() if load_spec(name).task == task}
-            if some:
-                answer += _sentences(task, some)
-                sheets.append(self._sheet(task, some))
-                charts.append(self._chart(task, some))
+            scopes = _scopes({name: found for name, found in by_dataset.items() if load_spec(name).task == task})
+            if scopes:
+                answer += _sentences(task, scopes)
+                sheets.append(self._sheet(task, scopes))
+                charts.append(self._chart(task, scopes))
         return Report(answer, sheets, charts)
 
     def updates(self, context: Context) -> dict[str, tuple[dict[str, Updated], float]]:
@@ -139,9 +139,9 @@ class Updates:
             f"ID test of split {self.canonical_seed}, {self.cuts} updates from {percent(self.start)} of the pool to all"
         )
 
-    def _sheet(self, task: Task, by_dataset: Found) -> Sheet:
+    def _sheet(self, task: Task, scopes: Scopes) -> Sheet:
         rows = list[SheetRow]()
-        for where, order, by_title in _scopes(by_dataset):
+        for where, order, by_title in scopes:
             erm = next(iter(by_title.values()))
             for title, outcome in by_title.items():
                 known = not np.isnan(outcome.chance).any()
@@ -168,8 +168,8 @@ class Updates:
         )
         return Sheet(task, f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
 
-    def _chart(self, task: Task, by_dataset: Found) -> Chart:
-        scope, _, by_title = _scopes(by_dataset)[0]
+    def _chart(self, task: Task, scopes: Scopes) -> Chart:
+        scope, _, by_title = scopes[0]
         erm = next(iter(by_title.values()))
         sign, scale, what = (1, 100, "Δ accuracy (pp)") if task == "classification" else (-1, 1, "Fall of MAE")
         series = {
@@ -179,11 +179,11 @@ class Updates:
         }
         about = f"{scope}. {self._where()}. Differences from ERM trained anew."
         x, y = Axis(what, scale), Axis("Δ bad flips (pp)", 100)
-        return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
+        return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series)
 
 
-def _scopes(by_dataset: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
-    """Return title, order of rows and outcomes of each dataset, after their mean with a value for each family."""
+def _scopes(by_dataset: Mapping[str, Mapping[str, Outcome]]) -> Scopes:
+    """Return the scopes of datasets; their mean, of two families or more, has a value for each family."""
     families: dict[str, list[str]] = {}
     scopes = list[tuple[str, str, Mapping[str, Outcome]]]()
     for name, outcomes in by_dataset.items():
@@ -201,12 +201,11 @@ def _scopes(by_dataset: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
     return [(f"mean of {len(families)} families", "", {title: mean(title) for title in scopes[0][2]}), *scopes]
 
 
-def _sentences(task: Task, by_dataset: Found) -> list[str]:
+def _sentences(task: Task, scopes: Scopes) -> list[str]:
     """Say how much an update changes, what part is chance, and which methods reduce bad flips."""
-    scope, _, by_title = _scopes(by_dataset)[0]
-    erm = next(iter(by_title.values()))
+    where, _, by_title = scopes[0]
+    where, erm = where.replace("mean of", "Mean of"), next(iter(by_title.values()))
     said = in_points(jackknife([erm.flips - erm.chance]))
-    where = scope.replace("mean of", "Mean of") if len(by_dataset) > 1 else scope
     answer = [
         f"{where}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test predictions; "
         f"{percent(erm.chance.mean(), 1)} flip when the model is only trained again on the same rows. The new rows "

@@ -67,11 +67,11 @@ class Context(ABC):
 
     @abstractmethod
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
-        """Return the record ``key``, computed by ``make(trainer, *given)`` on first use.
+        """Return the record ``key``, computed by ``make(trainer, problem, *given)`` on first use.
 
-        ``make`` is a top-level function. The record is recomputed when the revision of the study, that of a part of a
-        method in ``given``, or the data of ``dataset`` on this split changes; ``key`` must name everything else that it
-        depends on.
+        ``problem`` is the dataset on this split, and ``make`` a top-level function. The record is recomputed when the
+        revision of the study, that of a part of a method in ``given``, or the data of the problem changes; ``key`` must
+        name everything else that it depends on.
         """
 
 
@@ -145,6 +145,12 @@ def arrange(cells: Iterable[Cell], wanted: Grid) -> Cells:
     return grid
 
 
+def one_per_family(datasets: Sequence[str]) -> list[str]:
+    """Return the first of ``datasets`` of each family, in their order."""
+    first = {load_spec(name).family: name for name in reversed(datasets)}
+    return [name for name in datasets if name in first.values()]
+
+
 def classifications(datasets: Sequence[str]) -> Sequence[str]:
     """Return ``datasets``, for a study of accuracy and flips. Raises UserError for a regression."""
     for name in datasets:
@@ -153,11 +159,10 @@ def classifications(datasets: Sequence[str]) -> Sequence[str]:
     return datasets
 
 
-def of_two_classes(problem: Problem) -> Problem:
-    """Return ``problem``, for a study of the probability of class 1. Raises UserError for more classes."""
+def binary_only(problem: Problem) -> None:
+    """Raise UserError for a study of the probability of class 1 on more than two classes."""
     if problem.n_outputs != 2:
         raise UserError(f"{problem.name}: this study needs two classes, found {problem.n_outputs}")
-    return problem
 
 
 def retrainings(seeds: str) -> list[int]:

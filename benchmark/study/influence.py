@@ -74,7 +74,7 @@ def effects(halves: np.ndarray, differences: np.ndarray, similarity: np.ndarray,
     return Effects(out.mean * sign[:, None], out.certainty)
 
 
-def mixture(values: np.ndarray, noise: float, before: np.ndarray, rounds: int = 200) -> np.ndarray:
+def mixture(values: np.ndarray, noise: float, before: np.ndarray) -> np.ndarray:
     """Return the weights (M,) of the parts of a mixture centred on 0, of which ``values`` (K,) were observed with the
     variance ``noise``: the mode of their posterior, by expectation and maximisation.
 
@@ -82,7 +82,7 @@ def mixture(values: np.ndarray, noise: float, before: np.ndarray, rounds: int = 
     """
     likely = stats.norm.logpdf(values[:, None], scale=np.sqrt(WIDTHS**2 + noise))
     weights = np.full(len(WIDTHS), 1 / len(WIDTHS))
-    for _ in range(rounds):
+    for _ in range(200):
         parts = softmax(likely + np.log(np.maximum(weights, 1e-300)), axis=1).sum(axis=0)
         weights = (parts + WEIGHT * before) / (len(values) + WEIGHT)
     return weights

@@ -98,7 +98,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of numbers multiplied by ``scale``, or of ``names`` at 0, 1, 2, …."""
+    """An axis of numbers multiplied by ``scale``, or of ``names`` at 0, 1, 2, …, with several series side by side."""
 
     label: str
     scale: float = 1
@@ -125,7 +125,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of a report: named series of points, joined by lines if they are ordered."""
+    """A figure of a report: named series of points, joined by lines if ``joined`` and if ``x`` has no names."""
 
     key: str
     title: str
@@ -144,8 +144,3 @@ class Report:
     sheets: Sequence[Sheet] = ()
     charts: Sequence[Chart] = ()
     shown: Sequence[str] = ()
-
-
-def beside(name: int, series: int, n_series: int) -> float:
-    """Return the position of a series' point at a named tick, shifted so that the points of a tick do not overlap."""
-    return name + 0.12 * (series - (n_series - 1) / 2)

@@ -20,10 +20,10 @@ def measure_of(key: str, task: Task) -> Measure:
     return measure
 
 
-def mean(key: str, cells: Sequence[Cell], evalset: str = "id") -> float:
-    """Return the mean over splits of a measure in the catalogue."""
-    parts = [cell.predictions[evalset] for cell in cells]
-    return float(np.mean([measure_of(key, p.task).mean(p) for p in parts]))
+def mean(key: str, cells: Sequence[Cell]) -> float:
+    """Return the mean over splits of a measure in the catalogue, on the ID test."""
+    tests = [cell.predictions["id"] for cell in cells]
+    return float(np.mean([measure_of(key, p.task).mean(p) for p in tests]))
 
 
 def percent(share: float, digits: int = 0) -> str:

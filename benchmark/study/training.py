@@ -71,7 +71,7 @@ class TrainingContext(Context):
                 return record.content
         self.note(f"computing {key}")
         try:
-            content = make(LocalTrainer(code, self.jobs), *given)
+            content = make(LocalTrainer(code, self.jobs), problem, *given)
         except RuntimeError as error:  # of ``retrain``, which holds the traceback, or ``map``
             raise UserError(f"{key}: training failed: {str(error).strip().splitlines()[-1]}") from error
         self._records.append(Record(self.study.name, key, code, content))

@@ -27,12 +27,17 @@ class Mark:
 
 def drawing(key: str, chart: Chart) -> Drawing:
     """Return the drawing of a chart, which holds only the numbers of its series and not the predictions behind them."""
-    series = {name: [_mark(chart, point) for point in points] for name, points in chart.series.items()}
+    middle, width = (len(chart.series) - 1) / 2, 0.12 if chart.x.names else 0
+    series = {
+        name: [_mark(chart, point, width * (i - middle)) for point in points]
+        for i, (name, points) in enumerate(chart.series.items())
+    }
     return Drawing(draw, (key, replace(chart, series={}), series))
 
 
-def _mark(chart: Chart, point: Point) -> Mark:
-    x = Estimate(float(point.x), nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
+def _mark(chart: Chart, point: Point, shift: float) -> Mark:
+    """Return the mark of a point, shifted so that those at a named tick do not overlap."""
+    x = Estimate(point.x + shift, nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
     return Mark(scaled(x, chart.x.scale), scaled(estimate(point.y), chart.y.scale), point.label, point.chosen)
 
 
@@ -44,7 +49,7 @@ def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure
     points = []
     for i, (name, marks) in enumerate(series.items()):
         colour = INK if i == 0 else COLOURS[(i - 1) % len(COLOURS)]
-        if chart.joined and len(marks) > 1:
+        if chart.joined and not chart.x.names and len(marks) > 1:
             path = zip(*((mark.x.value, mark.y.value) for mark in marks), strict=True)
             ax.plot(*path, color=colour, linewidth=0.8, zorder=1)
         shape: dict[str, Any] = {"color": colour, "marker": MARKERS[i % len(MARKERS)]}

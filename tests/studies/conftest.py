@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,16 +39,20 @@ def cell(text: str, dataset: str, split: int, wrong: int, moved: int) -> Cell:
 
 
 class Told:
-    """``said`` gives, by dataset and method, how many are wrong and how many of these moved; ``asked`` are the methods
-    whose cells were asked for."""
+    """``said`` gives, by dataset and method, how many are wrong and how many of these moved, or a cell itself; the
+    methods of the cells that were asked for are ``asked``."""
 
-    def __init__(self, said: Callable[[str, str], tuple[int, int]], records: Mapping[str, Mapping[str, object]] = {}):
+    def __init__(self, said: Callable[[str, str], Any], records: Mapping[str, Mapping[str, object]] = {}):
         self.said, self.records = said, records
         self.asked: list[str] = []
 
     def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], *_: object):
         self.asked += methods
-        return {(d, m): [cell(m, d, split, *self.said(d, m)) for split in splits] for d in datasets for m in methods}
+        said = {(d, m): self.said(d, m) for d in datasets for m in methods}
+        return {
+            (d, m): [one if isinstance(one, Cell) else cell(m, d, split, *one) for split in splits]
+            for (d, m), one in said.items()
+        }
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: object, *given) -> Mapping[str, object]:
         return self.records[key]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
@@ -45,4 +46,4 @@ def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Probl
 
 def test_another_backbone_has_no_recipe_for_campaigns() -> None:
     with pytest.raises(UserError, match="campaigns use the recipe of mlp: leave the other backbone out"):
-        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), 2, 8, 2)
+        campaigns(None, load_problem("b3db_logbb@backbone=gin"), make_method("erm", "regression"), 2, 8, 2)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.studies import flip_rows, label_floor
+from benchmark.studies import flip_rows
+from benchmark.studies.label_floor import without_noise
 from benchmark.types import Examples
 
 N, H = 60, 200
@@ -55,13 +56,10 @@ def test_an_equally_similar_row_is_no_named_one_taken_once_and_not_farther_than_
     assert [rows.tolist() for rows in flip_rows.alike(similarity, np.array([0, 1, 2]))] == [[], [4], []]
 
 
-def test_a_problem_of_three_classes_is_refused_before_training(monkeypatch) -> None:
-    for study in (flip_rows, label_floor):
-        monkeypatch.setattr(study, "load_problem", lambda name, split: SimpleNamespace(name=name, n_outputs=3))
+@pytest.mark.parametrize(("make", "given"), [(flip_rows.name_rows, (None, 8)), (without_noise, (None, None, [1, 2]))])
+def test_a_problem_of_three_classes_is_refused_before_training(make, given) -> None:
     with pytest.raises(UserError, match="d: this study needs two classes, found 3"):
-        flip_rows.name_rows(None, None, "d", 99, 8)
-    with pytest.raises(UserError, match="d: this study needs two classes, found 3"):
-        label_floor.without_noise(None, None, None, "d", 99, [1, 2])
+        make(None, SimpleNamespace(name="d", n_outputs=3), *given)
 
 
 def test_a_test_in_which_nothing_flips_names_no_rows_and_has_no_shares() -> None:

@@ -3,28 +3,18 @@
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Grid
 from benchmark.studies import neighbours
-from benchmark.studies.neighbours import LabelNoise, Similarity
-from benchmark.study.context import arrange
+from benchmark.studies.neighbours import LabelNoise, Nearby, Similarity
+from benchmark.study.report import Report
 
 from .conftest import retrained
 
 
-class Made:
-    """A context with one cell, in whose order the facts must be taken, and facts that are given."""
-
-    def __init__(self, flipping: list[bool], facts: dict[str, list[object]]):
-        one = np.array([np.zeros(len(flipping)), flipping], dtype=float)
-        self.known = [retrained(np.stack([1 - one, one], -1))]
-        self.facts = facts
-
-    def cells(self, *grid):
-        return arrange(self.known, Grid(*grid))
-
-    def record(self, key, dataset, canonical_seed, make, *given):
-        assert (key, dataset, canonical_seed) == ("bace, split 99", "bace", 99)
-        return self.facts
+def report(told, kind: type[Nearby], flipping: list[bool], facts: dict[str, list[object]]) -> Report:
+    """Of one dataset, in whose order the facts must be taken, by two retrainings."""
+    one = np.array([np.zeros(len(flipping)), flipping], dtype=float)
+    made = retrained(np.stack([1 - one, one], -1))
+    return kind(dataset="bace", seeds="2").report(told(lambda *_: made, {"bace, split 99": facts}))
 
 
 FLIPPING = np.array([[0, 0, 1, 0, 1, 1], [1, 0, 1, 1, 1, 1], [0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 1, 0]])
@@ -38,7 +28,7 @@ def shown(report) -> dict[str, tuple[str, float, float]]:
     }
 
 
-def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_were_kept() -> None:
+def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_were_kept(told) -> None:
     facts = {
         "ids": ["m3", "m2", "m1", "m0"],
         "similarity": [0.9, 0.65, 0.35, 0.1],
@@ -46,8 +36,7 @@ def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_
         "other": [True, True, False, False],
         "conflict": [True, False, False, False],
     }
-    context = Made([False, False, True, True], facts)
-    noise, near = (kind(dataset="bace", seeds="2").report(context) for kind in (LabelNoise, Similarity))
+    noise, near = (report(told, kind, [False, False, True, True], facts) for kind in (LabelNoise, Similarity))
     assert shown(noise) == {
         "conflicting labels": ("1", 1.0, 2.0),
         "activity cliff": ("2", 1.0, 2.0),
@@ -69,7 +58,7 @@ def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_
     ]
 
 
-def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None:
+def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all(told) -> None:
     cliff = np.arange(40) < 20
     facts = {
         "ids": [f"m{i}" for i in range(40)],
@@ -78,7 +67,7 @@ def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None
         "other": cliff.tolist(),
         "conflict": (np.arange(40) < 9).tolist(),
     }
-    (chart,) = LabelNoise(dataset="bace", seeds="2").report(Made((np.arange(40) < 10).tolist(), facts)).charts
+    (chart,) = report(told, LabelNoise, (np.arange(40) < 10).tolist(), facts).charts
     assert [(p.x, p.y.values[0]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
     assert chart.x.names[1:3] == ["cliff", "same class"]
 
@@ -102,8 +91,8 @@ def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
     assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
 
 
-def test_without_any_flip_there_is_no_ratio() -> None:
+def test_without_any_flip_there_is_no_ratio(told) -> None:
     facts = {"ids": ["m0"], "similarity": [1.0], "same": [True], "other": [False], "conflict": [False]}
-    ((_, churn, ratio),) = shown(Similarity(dataset="bace", seeds="2").report(Made([False], facts))).values()
+    ((_, churn, ratio),) = shown(report(told, Similarity, [False], facts)).values()
     assert churn == 0
     assert np.isnan(ratio)
