@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ LONGEST = 150
 """Characters of a title in an address."""
 PAPER_SPLIT = 99
 T = TypeVar("T")
+P = ParamSpec("P")
 AggregationUnit = Literal["family", "group"]
 """The unit that counts once in means and rank tests: a family of datasets, or, more strictly, a group of families."""
 PLURAL: Mapping[AggregationUnit, str] = {"family": "families", "group": "groups of families"}
@@ -162,20 +163,20 @@ class Dataset:
     def _by_title(self) -> Mapping[str, Entry]:
         return {entry.title: entry for entry in reversed(self.entries)}
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
-        """Return what is kept in ``computed`` under ``key``, computed at the first call."""
-        if key not in self.computed:
-            self.computed[key] = compute()
-        value: T = self.computed[key]
-        return value
 
+def once(compute: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
+    """Return a function whose results are kept in ``Dataset.computed``, under its name and what else it takes.
 
-def once(compute: Callable[[Dataset], T]) -> Callable[[Dataset], T]:
-    """Return a function whose result is kept in ``Dataset.computed`` under its name: none may have that of another."""
+    None may have the name of another.
+    """
 
     @wraps(compute)
-    def kept(dataset: Dataset) -> T:
-        return dataset.once(compute.__name__, lambda: compute(dataset))
+    def kept(dataset: Dataset, /, *args: P.args, **more: P.kwargs) -> T:
+        key = (compute.__name__, *args, *more.items())
+        if key not in dataset.computed:
+            dataset.computed[key] = compute(dataset, *args, **more)
+        value: T = dataset.computed[key]
+        return value
 
     return kept
 

@@ -43,7 +43,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
-    rows = {dataset.name: {row.title: row for row in board(dataset).rows} for dataset in front.datasets}
+    rows = {dataset.name: {row.title: row for row in board(dataset, "id", "runs").rows} for dataset in front.datasets}
     choices = []
     for summary in summaries(front):
         if summary.task != "classification" or summary.group in ("variant", OWN):
@@ -64,7 +64,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     for dataset in (dataset for part in results.leading() for dataset in part.datasets):
         if dataset.reference is None:
             continue
-        of_board = board(dataset).rows
+        of_board = board(dataset, "id", "runs").rows
         mae = next(row for row in of_board if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         rivals = [row for row in of_board if not {"control", *SUSPICIONS} & set(row.marks)]

@@ -12,7 +12,7 @@ from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, holm
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Dataset, Results, once
 from leaderboard.tables.boards import board, meanings
 from leaderboard.tables.columns import Column, pairs_of
 from leaderboard.tables.table import MISSING, Value
@@ -141,15 +141,13 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
     return compared
 
 
+@once
 def by_method(dataset: Dataset, column: Column, kind: IntervalKind) -> Mapping[str, Estimate | None]:
-    """Return a column of the ID test by method, computed once for a dataset: the board's, if it has the column."""
+    """Return a column of the ID test by method: the board's, if it has the column."""
     rows = {row.title: row for row in board(dataset, "id", kind).rows}
     if all(column.key in row.estimates for row in rows.values()):
         return {entry.title: rows[entry.title].estimates[column.key] for entry in dataset.entries}
-    return dataset.once(
-        (column.key, kind),
-        lambda: {entry.title: column.value(pairs_of(dataset, entry), "id", kind) for entry in dataset.entries},
-    )
+    return {entry.title: column.value(pairs_of(dataset, entry), "id", kind) for entry in dataset.entries}
 
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:

@@ -59,8 +59,8 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
-        dataset.computed.update({key: getattr(known, key) for key in OF_DATASET} | {("card", kind): known.card})
-        asked = {(HIDDEN.key, kind): known.hidden, "flips_found": known.flips_found}
+        dataset.computed.update({(key,): getattr(known, key) for key in OF_DATASET} | {("card", kind): known.card})
+        asked = {("by_method", HIDDEN, kind): known.hidden, ("flips_found",): known.flips_found}
         dataset.computed.update({key: of for key, of in asked.items() if of is not None})
 
 

@@ -10,7 +10,7 @@ from benchmark.measure.estimate import estimate, interval
 from benchmark.measure.intervals import Estimate, IntervalKind, described
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.read.results import Dataset, Entry, Results, once
 from leaderboard.tables.columns import absolute, matched, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, fallback, listed
 from leaderboard.tables.order import means_of, over_what
@@ -38,12 +38,9 @@ Card = Mapping[str, Mapping[str, Estimate | None]]
 """The scorecard of a dataset, by the title of a method and by the key of a measure or the title of flips."""
 
 
+@once
 def card(dataset: Dataset, kind: IntervalKind) -> Card:
-    """Return the scorecard of each method on the ID test of a dataset. It is computed once for a dataset."""
-    return dataset.once(("card", kind), lambda: _card(dataset, kind))
-
-
-def _card(dataset: Dataset, kind: IntervalKind) -> Card:
+    """Return the scorecard of each method on the ID test of a dataset."""
     shown = [measure for part in SCORECARD[dataset.task].values() for measure in part]
     changes = FLIPS if dataset.task == "classification" else {}
     return {
