@@ -157,9 +157,12 @@ def test_rounding_keeps_the_predicted_class_of_any_two_probabilities_and_most_of
     assert off.max() <= 3 * 2.0**-BITS
     assert (off <= 2.0**-BITS).mean() > 0.9, "all but those at the cut of matched churn"
     assert (stored(back) == back).all(), "what was read is written again the same"
+    near = 0.1 + 1e-4 * np.random.default_rng(0).normal(size=200)
+    back = stored(np.stack([1 - near, near], axis=1)[None].astype(np.float32))
+    assert kendalltau(near, back[0, :, 1]).statistic > 0.98, "what is nearly the same keeps its order"
 
 
-@pytest.mark.parametrize("centre", [0.02, 0.3, 0.5, 0.51, 0.9])
+@pytest.mark.parametrize("centre", [0.02, 0.5, 0.9])
 def test_rounding_keeps_who_is_called_positive_by_matched_churn(centre: float) -> None:
     one = np.clip(np.random.default_rng(0).normal(centre, 0.002, size=(10, 400)), 1e-4, 1 - 1e-4)
     one[:, :8] = np.sort(one, axis=1)[:, [200]]  # ties at the cut
@@ -172,14 +175,6 @@ def test_rounding_keeps_who_is_called_positive_by_matched_churn(centre: float) -
     assert (stored(rounded.values) == rounded.values).all()
     same = predictions(np.full((2, 6, 2), 0.5, dtype=np.float32))
     assert (stored(same.values) == 0.5).all(), "what ties already stays"
-
-
-def test_rounding_keeps_the_order_of_probabilities_that_are_nearly_the_same() -> None:
-    one = 0.1 + 1e-4 * np.random.default_rng(0).normal(size=(3, 200))
-    back = stored(np.stack([1 - one, one], axis=2).astype(np.float32))
-    for exact, rounded in zip(one, back[..., 1], strict=True):
-        assert kendalltau(exact, rounded).statistic > 0.98
-    assert (stored(back) == back).all()
 
 
 def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
@@ -199,10 +194,8 @@ def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
         ("cells", lambda cell: cell["key"].update(seeds=[1, 2])),
         ("cells", lambda cell: cell.update(n_outputs="two")),
         ("cells", lambda cell: cell.update(n_outputs=1)),
-        ("cells", lambda cell: cell.update(key=None)),
         ("cells", lambda cell: cell.update(shared="elsewhere")),
         ("cells", lambda cell: cell.update(shared=[7])),
-        ("cells", lambda cell: cell.pop("facts")),
         ("cells", lambda cell: cell.update(facts=7)),
         ("cells", lambda cell: cell["facts"].update(rows={"id": -1})),
         ("records", lambda record: record.update(study=7)),
