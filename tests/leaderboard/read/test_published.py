@@ -96,7 +96,7 @@ def test_the_leading_results_are_read_without_the_others(results: Results, tmp_p
     assert shown(read) == shown(published.read(tmp_path / "0"))
 
 
-def test_the_results_of_one_dataset_are_read_without_the_others(results: Results, tmp_path: Path) -> None:
+def test_the_files_of_other_datasets_are_not_read(results: Results, tmp_path: Path) -> None:
     write_published(results, tmp_path / "0", tables=False)
     one, other = results.datasets
     for file in (tmp_path / "0").rglob(f"{other.name}-*.parquet"):
