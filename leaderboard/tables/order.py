@@ -200,11 +200,6 @@ class Resolution:
     where: str
     paired: str
 
-    @property
-    def differ(self) -> tuple[bool, ...]:
-        """Whether the methods of each of ``pairs`` differ."""
-        return tuple(p < ALPHA for p in self.adjusted)
-
     def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the first and the last place that each of ``titles`` may have, where ``pairs`` are all pairs of them.
 
@@ -212,9 +207,10 @@ class Resolution:
         methods together lie in these ranges with at least 95 % confidence (Mogstad et al. 2024,
         doi:10.1093/restud/rdad006).
         """
-        tests = [*zip(self.pairs, self.differences, self.differ, strict=True)]
-        better = Counter(pair[difference > 0] for pair, difference, differs in tests if differs)
-        worse = Counter(pair[difference < 0] for pair, difference, differs in tests if differs)
+        tests = zip(self.pairs, self.differences, self.adjusted, strict=True)
+        differ = [(pair, difference) for pair, difference, p in tests if p < ALPHA]
+        better = Counter(pair[difference > 0] for pair, difference in differ)
+        worse = Counter(pair[difference < 0] for pair, difference in differ)
         return {title: (1 + worse[title], len(titles) - better[title]) for title in titles}
 
 

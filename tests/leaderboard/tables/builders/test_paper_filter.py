@@ -49,4 +49,4 @@ def test_several_splits_are_averaged() -> None:
 
 def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
     regression = cell("erm", np.zeros((2, 100, 1)), dataset="esol")
-    assert outcomes(collect([erm(80, 30, method="twin"), regression]), "runs") is None
+    assert outcomes(collect([erm(80, 30, method="twin"), regression]), "runs").rows == ()
