@@ -40,6 +40,8 @@ def test_what_is_needed_is_the_least_number_with_the_power():
     assert needed(of, 0.01) is None
     assert needed(of, 1e6) == 3
     assert resolvable(of, needed(of, 1.0)) <= 1.0
+    never = components([np.zeros((5, 5))])
+    assert (needed(never, 0.01), resolvable(never, 10)) == (3, 0)
 
 
 def churn_differences(rng: np.random.Generator, trials: int, r: int) -> np.ndarray:
@@ -86,12 +88,6 @@ def test_bounds_are_those_of_the_chi_square_distribution():
     assert [low.run, high.run] == pytest.approx([variance * 9 / 19.0228, variance * 9 / 2.7004], rel=1e-4)
     three = Components(1.0, 1.0, 30, 3).range()[0]
     assert three.run == pytest.approx(15 / chi2.ppf(0.975, 15)), "splits are independent pilots"
-
-
-def test_methods_that_never_differ_need_the_fewest_runs():
-    same = components([np.zeros((5, 5))])
-    assert needed(same, 0.01) == 3
-    assert resolvable(same, 10) == 0
 
 
 def test_the_variance_of_independent_halvings_is_that_of_their_mean_and_gives_the_power_of_a_t_test():

@@ -304,36 +304,20 @@ def test_groups_join_families_that_share_one_and_families_their_groups(wide: lis
     assert unit_weights(datasets, "group").tolist() == pytest.approx([1 / 21] * 3 + [1 / 14] * 2 + [1 / 7] * 5)
 
 
-def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell]):
-    datasets = by_name(wide)
-    churns = {(c.key.dataset, c.title): churn_of(c) for c in wide}
-    titles = ["CALM", "MIDDLE", "ERM"]
-    values = {title: np.array([churns[d.name, title] for d in datasets]) for title in titles}
-    members = {
-        "family": [["d0", "d1"], *([f"d{d}"] for d in range(2, 10))],
-        "group": [["d0", "d1", "d2"], ["d3", "d4"], *([f"d{d}"] for d in range(5, 10))],
-    }
-    for unit, blocks in members.items():
-        gaps = [
-            [np.mean([churns[d, first] - churns[d, second] for d in of]) for of in blocks]
-            for first, second in pairwise(titles)
-        ]
-        expected = multipletests([stats.wilcoxon(of).pvalue for of in gaps], method="holm")[1]
-        found = resolution_elsewhere(datasets, values, pairwise(titles), unit)
-        assert found.adjusted == pytest.approx(expected.tolist())
-        assert found.differences == pytest.approx([np.mean(of) for of in gaps])
-    assert resolution_elsewhere(datasets, values, [("ERM", "ERM")]).adjusted == (1.0,), "equal methods do not differ"
-
-
-def test_pairs_with_and_without_ties_have_the_p_of_a_call_of_their_own(wide: list[Cell]):
-    datasets = by_name(wide)
+@pytest.mark.parametrize(
+    ("unit", "blocks"),
+    [("family", [[0, 1], *([d] for d in range(2, 10))]), ("group", [[0, 1, 2], [3, 4], 5, 6, 7, 8, 9])],
+)
+def test_methods_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell], unit, blocks):
     rng = np.random.default_rng(0)
-    values = {str(i): rng.normal(size=len(datasets)) for i in range(6)}
+    values = {str(i): rng.normal(size=10) for i in range(6)}
     values |= {"ties": values["0"].round(), "zero": np.r_[values["0"][:4], values["1"][4:]]}
-    pairs = list(combinations(values, 2))
-    gaps = [np.r_[np.mean(gap[:2]), gap[2:]] for gap in (values[first] - values[second] for first, second in pairs)]
-    expected = multipletests([stats.wilcoxon(gap).pvalue for gap in gaps], method="holm")[1]
-    assert resolution_elsewhere(datasets, values, pairs).adjusted == pytest.approx(expected.tolist())
+    pairs = [*combinations(values, 2)]
+    gaps = [[np.mean((values[first] - values[second])[of]) for of in blocks] for first, second in pairs]
+    found = resolution_elsewhere(by_name(wide), values, [*pairs, ("0", "0")], unit)
+    expected = multipletests([*(stats.wilcoxon(of).pvalue for of in gaps), 1.0], method="holm")[1]
+    assert found.adjusted == pytest.approx(expected.tolist())
+    assert found.differences == pytest.approx([*map(np.mean, gaps), 0])
 
 
 def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
