@@ -19,6 +19,7 @@ import numpy as np
 from benchmark import registry
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Predictions, Sampling, Task
 from leaderboard.read.pipelines import known_part, title_of
@@ -54,6 +55,10 @@ class Entry:
     def tests(self) -> list[Predictions]:
         """The predictions on the ID test of each split."""
         return [cell.predictions["id"] for cell in self.cells.values()]
+
+    def mean(self, measure: Measure) -> float:
+        """Return the mean of a measure over the ID tests of all splits."""
+        return float(np.mean([measure.mean(p) for p in self.tests]))
 
     @property
     def control(self) -> bool:
@@ -468,10 +473,6 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     entries = [
         Entry(title_of(next(iter(by_split.values()))), method, by_split) for (method, _), by_split in by_method.items()
     ]
-    entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
+    measure = churn(cells[0].predictions["id"].task)
+    entries.sort(key=lambda e: (e.method != REFERENCE, np.nan_to_num(e.mean(measure), nan=np.inf), e.title))
     return Dataset(name, tuple(entries), tuple(notes))
-
-
-def _mean_churn(entry: Entry) -> float:
-    value = float(np.mean([churn(p.task).mean(p) for p in entry.tests]))
-    return value if value == value else float("inf")

@@ -287,7 +287,7 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
 def learnable(dataset: Dataset) -> bool:
     """Tell whether ERM ranks a classification's ID test with a mean AUROC of ``LEARNABLE`` or more."""
     erm = dataset.reference
-    return erm is not None and float(np.mean([AUROC.mean(p) for p in erm.tests])) >= LEARNABLE
+    return erm is not None and erm.mean(AUROC) >= LEARNABLE
 
 
 def summary_of(results: Results, task: Task, group: str = "", kind: IntervalKind = "runs") -> Summary | None:

@@ -12,7 +12,7 @@ from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results, once, unit_weights
 from leaderboard.tables.boards import board
 from leaderboard.tables.columns import compute, pairs_of
-from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
+from leaderboard.tables.layouts import Body, TableCell, averaged, explained, name, with_reference
 from leaderboard.tables.table import MISSING, Value, spelled
 
 TRIAGE = (
@@ -72,8 +72,10 @@ def triage(results: Results, kind: IntervalKind) -> Body:
 
 @once
 def flips_found(dataset: Dataset) -> Mapping[str, Estimate]:
-    """Return the ``estimates`` of ERM; none of a single retraining."""
-    tests = erm_tests(dataset)
+    """Return the ``estimates`` of ERM on a headline dataset; none of a single retraining, and under halvings."""
+    if not dataset.headline or dataset.reference is None or dataset.sampling == "halves":
+        return {}
+    tests = dataset.reference.tests
     return estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
 
 
@@ -83,10 +85,9 @@ def curves(dataset: Dataset) -> Curves | None:
 
     There are none without ERM, under halvings, or if a split lacks flips or has a single run.
     """
-    # A score takes some retrainings and counts flips among others, which a halving, with its two, does not have.
     if dataset.task != "classification" or dataset.reference is None or dataset.sampling == "halves":
         return None
-    tests = erm_tests(dataset)
+    tests = dataset.reference.tests
     fewest = min(len(p.seeds) for p in tests)
     if fewest < 2:
         return None
