@@ -113,10 +113,9 @@ def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]
 def _mean(summary: Summary, title: str) -> Mapping[str, Estimate | None]:
     """Return the means over the datasets of a set of what a decision goes by."""
     each = [over_both(dataset)[title] for dataset in summary.datasets]
-    known = {key: [e for of in each if (e := of[key]) is not None] for key in each[0]}
-    of_all = {key: estimates for key, estimates in known.items() if len(estimates) == len(each)}
-    means = means_of(summary.datasets, [*of_all.values()], "both")
-    return dict.fromkeys(known) | dict(zip(of_all, means, strict=True))
+    return dict.fromkeys(each[0]) | means_of(
+        summary.datasets, {key: [of[key] for of in each] for key in each[0]}, "both"
+    )
 
 
 def _method(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ PERMUTED = 13
 REHEARSED = 8
 """Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
+T = TypeVar("T")
 RULE = (
     "Methods are in the order of matched churn (regression: 1 − ICC). A method has a place if its difference from ERM "
     "in matched accuracy lies above −1 pp with its whole 95 % interval over families (regression: in MAE, below +2 %); "
@@ -81,18 +82,20 @@ def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUn
 
 
 def means_of(
-    block: Sequence[Dataset], estimates: Sequence[Sequence[Estimate]], kind: IntervalKind = "runs"
-) -> list[Estimate]:
-    """Return the mean over families of each of ``estimates``, one of each dataset, with Student's 95 % interval.
+    block: Sequence[Dataset], estimates: Mapping[T, Sequence[Estimate | None]], kind: IntervalKind = "runs"
+) -> dict[T, Estimate]:
+    """Return the mean over families of each of ``estimates`` that all datasets have, with Student's 95 % interval.
 
     Below ``FAMILIES``, and for the paper's kind of interval, the interval is for other retrainings on these datasets.
     """
+    known = {key: [e for e in each if e is not None] for key, each in estimates.items() if None not in each}
     if len(block) == 1:
-        return [one for (one,) in estimates]
+        return {key: one for key, (one,) in known.items()}
     if kind == "paper" or len(set(units(block))) < FAMILIES:
-        return [weighted(each, weights_of(block, kind)) for each in estimates]
-    (values,) = of_units(block, np.array([[e.value for e in each] for each in estimates]).reshape(-1, len(block)).T)
-    return [jackknife([column]) for column in values.T]
+        return {key: weighted(each, weights_of(block, kind)) for key, each in known.items()}
+    values = np.array([[e.value for e in each] for each in known.values()]).reshape(-1, len(block))
+    (means,) = of_units(block, values.T)
+    return {key: jackknife([column]) for key, column in zip(known, means.T, strict=True)}
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:

@@ -453,10 +453,8 @@ def _means(
 ) -> dict[str, Estimate | None]:
     """Return the means over families by column; None if a dataset has no value. A cost has no interval."""
     each = {column: [_one(column, dataset, row, boards) for dataset, row in rows] for column in columns}
-    complete = {c: [e for e in estimates if e is not None] for c, estimates in each.items() if None not in estimates}
-    means = means_of([dataset for dataset, _ in rows], [*complete.values()], kind)
-    of_column = {c: mean if c.measure else mean.bare() for c, mean in zip(complete, means, strict=True)}
-    return {column.key: of_column.get(column) for column in columns}
+    means = means_of([dataset for dataset, _ in rows], each, kind)
+    return {c.key: mean if (mean := means.get(c)) is None or c.measure else mean.bare() for c in columns}
 
 
 def _one(column: Column, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:

@@ -50,16 +50,6 @@ def card(dataset: Dataset, kind: IntervalKind) -> Card:
     }
 
 
-def _means(
-    datasets: Sequence[Dataset], titles: Sequence[str], keys: Sequence[str], kind: IntervalKind
-) -> dict[tuple[str, str], Estimate]:
-    """Return the mean over the families of ``datasets`` by title and key, where all have the estimate."""
-    cards = [card(dataset, kind) for dataset in datasets]
-    each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
-    known = {at: [e for e in of if e is not None] for at, of in each.items() if None not in of}
-    return dict(zip(known, means_of(datasets, [*known.values()], kind), strict=True))
-
-
 def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) -> Estimate | None:
     """Return the share of examples that ``flips`` marks between ERM and a method; None for ERM itself.
 
@@ -89,7 +79,10 @@ def body(
     shown = [m for m in SCORECARD[task][part] if units or task == "classification" or m.most < np.inf]
     columns = [absolute(measure) for measure in shown]
     changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
-    means = _means(datasets, titles, [*(column.key for column in columns), *changes], kind)
+    cards = [card(dataset, kind) for dataset in datasets]
+    keys = [*(column.key for column in columns), *changes]
+    each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
+    means = means_of(datasets, each, kind)
     rows: list[tuple[TableCell, ...]] = []
     for title in titles:
         own = [column.show(means.get((title, column.key))) for column in columns]

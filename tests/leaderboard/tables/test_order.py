@@ -107,7 +107,7 @@ def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_ch
 def test_a_place_takes_that_students_interval_over_families_rules_out_a_loss(changes, kept):
     datasets = collect(grid({"erm": 0.1}, len(changes))).headline()
     each = [Estimate(change, change - 0.01, change + 0.01, df=9) for change in changes]
-    (mean,) = means_of(datasets, [each])
+    (mean,) = means_of(datasets, {"change": each}).values()
     assert keeps(mean, datasets) == kept
     if len(changes) >= 5:
         interval = stats.t.interval(0.95, len(changes) - 1, np.mean(changes), stats.sem(changes))
