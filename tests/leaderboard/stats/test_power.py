@@ -74,7 +74,7 @@ def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases():
     every = [components([one]) for one in churn_differences(rng, 30, 120)]
     run, pair = np.mean([(e.run, e.pair) for e in every], axis=0)
     truth = resolvable(Components(float(run), float(pair), 120), 10)
-    pilots = [components([one]) for one in churn_differences(rng, 500, 10)]
+    pilots = [components([one]) for one in churn_differences(rng, 250, 10)]
     ends = [[resolvable(end, 10) for end in pilot.range()] for pilot in pilots]
     assert 0.915 <= np.mean([low <= truth <= high for low, high in ends]) <= 0.995
 
