@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
 from leaderboard.read.results import Dataset, once
 
-TOGETHER = 16
-"""Jobs that are handed to other processes at once, after the first, of which there are fewer."""
 DAYS = 30
 """Days without use after which a result is removed from the cache."""
 
@@ -41,46 +38,33 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
     Other processes start while jobs are still to come, before the caller consumes the results, which it gets while
-    others are still made. A result in the cache is checked, and made again if it is damaged. Joblib gets lists of
-    ``TOGETHER`` jobs: its lock, which is held while it takes tasks from an iterator, would stop every process if a job
-    came from an iterator that itself waits for others.
+    others are still made. A result in the cache is checked, and made again if it is damaged. Joblib gets each job by
+    itself: its lock, which is held while it takes tasks from an iterator, would stop every process if a job came from
+    an iterator that itself waits for others.
     """
     order: list[str] = []
-    seen: set[str] = set()
     results: dict[str, bytes] = {}
-    todo: list[Any] = []
-    new: list[Iterator[tuple[str, bytes]]] = []
-
-    def send() -> None:
-        new.append(Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(list(todo)))
-        todo.clear()
-
+    new: dict[str, Iterator[bytes]] = {}
     for job in jobs:
         order.append(job.name)
-        if job.name in seen:
+        if job.name in results or job.name in new:
             continue
-        seen.add(job.name)
-        content = read(_folder() / job.name)
-        if content is not None:
-            results[job.name] = content
-            try:
-                os.utime(_folder() / job.name)
-            except OSError:  # it is another user's
-                write(_folder() / job.name, content)
+        path = _folder() / job.name
+        content = read(path)
+        if content is None:
+            task = delayed(_make)(job, path)
+            new[job.name] = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")([task])
             continue
-        todo.append(delayed(_make)(job, _folder() / job.name))
-        if len(todo) == min(TOGETHER, 1 + len(new)):
-            send()
-    if todo:
-        send()
+        results[job.name] = content
+        try:
+            os.utime(path)
+        except OSError:  # it is another user's
+            write(path, content)
 
     def take() -> Iterator[bytes]:
-        fresh = chain.from_iterable(new)
         for name in order:
-            while name not in results:
-                results.update([next(fresh)])
-            if len(results) == len(seen):  # joblib ends all other work if a generator is dropped before its end
-                results.update(fresh)
+            if name in new:
+                (results[name],) = new.pop(name)  # to its end: joblib ends all other work if one is dropped before
             yield results[name]
 
     return take()
@@ -126,8 +110,8 @@ def _folder() -> Path:
     return cache_folder() / "site"
 
 
-def _make(job: Job, path: Path) -> tuple[str, bytes]:
+def _make(job: Job, path: Path) -> bytes:
     """Run a job and store its result at once, so that a build that is killed has not run it in vain."""
     content = job.make(*job.given)
     write(path, content)
-    return job.name, content
+    return content

@@ -14,7 +14,6 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from itertools import compress, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from pydantic_core import from_json
 
 from benchmark.errors import UserError
 from benchmark.files import published_results
-from benchmark.store.cell import OPTIONAL, Cell, CellKey, Record, decode, decode_key, decode_record
+from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.tables import read_table
 from benchmark.types import PAPER, REFERENCE, Predictions, Task
 from leaderboard.read.results import LEADING, Results, collect
@@ -36,6 +35,8 @@ EXAMPLE = ("evalset", "example_id", "y_true")
 """The columns that describe an example."""
 WIDTHS = b"widths"
 """The metadata of a file with the cells in a row, by name, and how many numbers each has there."""
+MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
+"""What a cell raises that is not as it was written."""
 PUBLISHED = published_results()
 """Folder of the results shipped with this version of the suite."""
 
@@ -85,6 +86,13 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
     readable = Contents([], [], [])
+    heads: list[_Head] = []
+    left_out: dict[str, list[str]] = {}
+
+    def leave_out(number: int, head: Any, error: Exception) -> None:
+        title = head.get("title") if isinstance(head, dict) else None
+        name = f"cell {number}" + (f" ({' '.join(title.split())[:80]})" if isinstance(title, str) else "")
+        left_out.setdefault(str(error) if isinstance(error, ValueError) else repr(error), []).append(name)
 
     @cache
     def tests(name: str) -> dict[str, _Test]:
@@ -92,16 +100,26 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
             raise ValueError(f"the manifest lists no file {name}")
         return _tests(folder, name, manifest.files[name])
 
-    left_out: dict[str, list[str]] = {}
-    of_order = _leading(manifest.cells) if leading else repeat(True)
-    wanted = [
-        first and _is_wanted(head, datasets, reference) for first, head in zip(of_order, manifest.cells, strict=False)
-    ]
-    for number, head in compress(enumerate(manifest.cells, 1), wanted):
+    for number, head in enumerate(manifest.cells, 1):
+        try:
+            facts = (manifest.shared[head["shared"]] if "shared" in head else {}) | head["facts"]
+            variant = facts.get("dataset", {}).get("group") == "variant"
+            heads.append(
+                _Head(number, decode_key(head["key"]), variant, bool(facts.get("study")), head | {"facts": facts})
+            )
+        except MALFORMED as error:
+            leave_out(number, head, error)
+    own = [head for head in heads if not (head.variant or head.study)]
+    first = {head.key.dataset: head.rank for head in sorted(own, key=lambda head: -head.rank)}
+    for head in heads:
+        if leading and (head.variant or head.rank != first.get(head.key.dataset)):
+            continue
+        if (reference and head.key.pipeline != REFERENCE) or (datasets and head.key.dataset not in datasets):
+            continue
         try:
             readable.cells.append(_cell(head, tests))
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            left_out.setdefault(str(error), []).append(_called(head, number))
+        except MALFORMED as error:
+            leave_out(head.number, head.content, error)
     for reason, names in left_out.items():  # a damaged file has many cells
         readable.unreadable.append(f"{path}: {', '.join(names)} cannot be read: {reason}: {remedy}")
     for number, content in enumerate(manifest.records, 1):
@@ -112,33 +130,6 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
     return readable
 
 
-def _is_wanted(head: Any, datasets: Collection[str], reference: bool) -> bool:
-    try:
-        key = head["key"]
-        if reference and (key["method"] != REFERENCE or any(key.get(name) for name in OPTIONAL)):
-            return False
-        return not datasets or key["dataset"] in datasets
-    except (AttributeError, KeyError, TypeError):
-        return True
-
-
-def _leading(heads: Sequence[Any]) -> list[bool]:
-    """Return which encoded cells are of the leading sampling of a dataset that is no variant; all if one is damaged."""
-    first: dict[str, int] = {}
-    places = []
-    try:
-        for key, facts in ((head["key"], head["facts"]) for head in heads):
-            rank = LEADING.index(key.get("sampling", PAPER))
-            if facts.get("dataset", {}).get("group") == "variant":
-                rank = len(LEADING)
-            elif not facts.get("study"):
-                first[key["dataset"]] = min(rank, first.get(key["dataset"], rank))
-            places.append((key["dataset"], rank))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return [True] * len(heads)
-    return [first.get(dataset) == rank for dataset, rank in places]
-
-
 def _manifest(path: Path) -> Manifest:
     try:
         content = from_json(path.read_bytes())
@@ -147,13 +138,7 @@ def _manifest(path: Path) -> Manifest:
                 f"{path}: format {str(version)[:80]!r}, expected {' or '.join(map(str, FORMATS))}: use the version "
                 "that wrote it"
             )
-        manifest = Manifest.model_validate(content)
-        for head in manifest.cells:
-            of_head = isinstance(head, dict) and isinstance(head.get("facts"), dict)
-            if of_head and (shared := manifest.shared.get(str(head.get("shared")))) is not None:
-                head["facts"] = shared | head["facts"]
-                del head["shared"]
-        return manifest
+        return Manifest.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"{'.'.join(map(str, first['loc']))[:80]}: {first['msg']}, found {str(first.get('input'))[:80]!r}"
@@ -162,10 +147,18 @@ def _manifest(path: Path) -> Manifest:
         raise UserError(f"{path}: cannot be read as published results: {error}") from error
 
 
-def _called(head: Any, number: int) -> str:
-    """Return the name of an encoded cell, the ``number``-th of its manifest."""
-    title = head.get("title") if isinstance(head, dict) else None
-    return f"cell {number}" + (f" ({' '.join(title.split())[:80]})" if isinstance(title, str) else "")
+class _Head(NamedTuple):
+    """The ``number``-th cell of a manifest without its predictions; ``content`` has the shared facts, too."""
+
+    number: int
+    key: CellKey
+    variant: bool
+    study: bool
+    content: dict[str, Any]
+
+    @property
+    def rank(self) -> int:
+        return LEADING.index(self.key.sampling)
 
 
 class _Test(NamedTuple):
@@ -264,15 +257,9 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.where(np.signbit(packed), np.concatenate([smaller, larger], -1), np.concatenate([larger, smaller], -1))
 
 
-def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
-    """Return the cell encoded as ``head``; ``read`` returns the test sets in a file. Raises ValueError and its like."""
-    if not isinstance(head, dict):
-        raise TypeError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(head)[:80]!r}")
-    if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
-        raise ValueError(f"{sorted(missing)[0]} is missing")
-    if "shared" in head and isinstance(head["facts"], dict):
-        raise ValueError(f"the manifest has no shared facts {str(head['shared'])[:80]!r}")
-    key, n_outputs = decode_key(head["key"]), head["n_outputs"]
+def _cell(head: _Head, read: Callable[[str], dict[str, _Test]]) -> Cell:
+    """Return a cell with its predictions; ``read`` returns the test sets in a file. Raises ``MALFORMED``."""
+    key, n_outputs = head.key, head.content["n_outputs"]
     column, tests = column_of(key), read(file_of(key))
     task: Task = "regression" if n_outputs == 1 else "classification"
     stored = 1 if n_outputs == 2 else n_outputs
@@ -283,4 +270,4 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
         packed = test.outputs[column].reshape(len(test.ids), len(key.seeds), stored)
         values = _unpacked(np.ascontiguousarray(packed.swapaxes(0, 1)), n_outputs)
         predictions[evalset] = Predictions(key.seeds, test.ids, test.y, values, task)
-    return decode(head, predictions)
+    return decode(head.content, predictions)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 from benchmark import registry
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Predictions, Sampling, Task
 from leaderboard.read.pipelines import known_part, title_of
@@ -31,6 +32,7 @@ LONGEST = 150
 """Characters of a title in an address."""
 PAPER_SPLIT = 99
 T = TypeVar("T")
+P = ParamSpec("P")
 AggregationUnit = Literal["family", "group"]
 """The unit that counts once in means and rank tests: a family of datasets, or, more strictly, a group of families."""
 PLURAL: Mapping[AggregationUnit, str] = {"family": "families", "group": "groups of families"}
@@ -53,6 +55,10 @@ class Entry:
     def tests(self) -> list[Predictions]:
         """The predictions on the ID test of each split."""
         return [cell.predictions["id"] for cell in self.cells.values()]
+
+    def mean(self, measure: Measure) -> float:
+        """Return the mean of a measure over the ID tests of all splits."""
+        return float(np.mean([measure.mean(p) for p in self.tests]))
 
     @property
     def control(self) -> bool:
@@ -162,20 +168,20 @@ class Dataset:
     def _by_title(self) -> Mapping[str, Entry]:
         return {entry.title: entry for entry in reversed(self.entries)}
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
-        """Return what is kept in ``computed`` under ``key``, computed at the first call."""
-        if key not in self.computed:
-            self.computed[key] = compute()
-        value: T = self.computed[key]
-        return value
 
+def once(compute: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
+    """Return a function whose results are kept in ``Dataset.computed``, under its name and what else it takes.
 
-def once(compute: Callable[[Dataset], T]) -> Callable[[Dataset], T]:
-    """Return a function whose result is kept in ``Dataset.computed`` under its name: none may have that of another."""
+    None may have the name of another.
+    """
 
     @wraps(compute)
-    def kept(dataset: Dataset) -> T:
-        return dataset.once(compute.__name__, lambda: compute(dataset))
+    def kept(dataset: Dataset, /, *args: P.args, **more: P.kwargs) -> T:
+        key = (compute.__name__, *args, *more.items())
+        if key not in dataset.computed:
+            dataset.computed[key] = compute(dataset, *args, **more)
+        value: T = dataset.computed[key]
+        return value
 
     return kept
 
@@ -467,10 +473,6 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     entries = [
         Entry(title_of(next(iter(by_split.values()))), method, by_split) for (method, _), by_split in by_method.items()
     ]
-    entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
+    measure = churn(cells[0].predictions["id"].task)
+    entries.sort(key=lambda e: (e.method != REFERENCE, np.nan_to_num(e.mean(measure), nan=np.inf), e.title))
     return Dataset(name, tuple(entries), tuple(notes))
-
-
-def _mean_churn(entry: Entry) -> float:
-    value = float(np.mean([churn(p.task).mean(p) for p in entry.tests]))
-    return value if value == value else float("inf")

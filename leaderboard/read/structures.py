@@ -16,7 +16,7 @@ import numpy as np
 from benchmark.data.spec import DatasetSpec, known_spec, load_spec
 from benchmark.errors import UserError
 from leaderboard.read.published import PUBLISHED
-from leaderboard.read.results import Dataset
+from leaderboard.read.results import Dataset, once
 
 FILE = "structures.parquet"
 FREE = re.compile(r"(CC0|MIT|CC BY(-SA)?) ?(-?\d\.\d)?( \(|$|;)|CC BY-SA \d")
@@ -53,16 +53,13 @@ def withheld(licence: str) -> str:
     return f"the dataset's licence, “{licence or 'unknown'}”, does not state that anyone may pass the data on"
 
 
+@once
 def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
     """Return the molecules of a dataset, from the file in ``folder`` or from local data.
 
     Nothing is downloaded. None without molecules, and if the data are neither here nor shipped, or not those of the
     results.
     """
-    return dataset.once(("molecules", folder), lambda: _molecules(dataset, folder))
-
-
-def _molecules(dataset: Dataset, folder: Path) -> Molecules | None:
     base = dataset.name.partition("@")[0]
     spec = known_spec(base)
     if spec is None or not spec.smiles:

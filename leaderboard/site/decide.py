@@ -43,7 +43,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is †, †? or "".
     """
     front = results.front
-    rows = {dataset.name: {row.title: row for row in board(dataset).rows} for dataset in front.datasets}
+    rows = {dataset.name: {row.title: row for row in board(dataset, "id", "runs").rows} for dataset in front.datasets}
     choices = []
     for summary in summaries(front):
         if summary.task != "classification" or summary.group in ("variant", OWN):
@@ -64,7 +64,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     for dataset in (dataset for part in results.leading() for dataset in part.datasets):
         if dataset.reference is None:
             continue
-        of_board = board(dataset).rows
+        of_board = board(dataset, "id", "runs").rows
         mae = next(row for row in of_board if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         rivals = [row for row in of_board if not {"control", *SUSPICIONS} & set(row.marks)]
@@ -113,10 +113,9 @@ def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]
 def _mean(summary: Summary, title: str) -> Mapping[str, Estimate | None]:
     """Return the means over the datasets of a set of what a decision goes by."""
     each = [over_both(dataset)[title] for dataset in summary.datasets]
-    known = {key: [e for of in each if (e := of[key]) is not None] for key in each[0]}
-    of_all = {key: estimates for key, estimates in known.items() if len(estimates) == len(each)}
-    means = means_of(summary.datasets, [*of_all.values()], "both")
-    return dict.fromkeys(known) | dict(zip(of_all, means, strict=True))
+    return dict.fromkeys(each[0]) | means_of(
+        summary.datasets, {key: [of[key] for of in each] for key in each[0]}, "both"
+    )
 
 
 def _method(

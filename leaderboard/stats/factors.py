@@ -61,11 +61,8 @@ def shares(factors: Mapping[str, Sequence[str]], values: np.ndarray) -> dict[Ter
         if rank < len(values):
             parts[(REST,)] = total - sum(parts.values())
         n = values.shape[1]
-        return {term: jackknife([n * part[0] - (n - 1) * part[1:]]) for term, part in _divided(parts, total).items()}
-
-
-def _divided(parts: Mapping[Term, np.ndarray], total: np.ndarray) -> dict[Term, np.ndarray]:
-    return {term: np.divide(part, total, out=np.zeros_like(part), where=total > 0) for term, part in parts.items()}
+        of = {term: np.divide(part, total, out=np.zeros_like(part), where=total > 0) for term, part in parts.items()}
+        return {term: jackknife([n * part[0] - (n - 1) * part[1:]]) for term, part in of.items()}
 
 
 def _space(factors: Mapping[str, Sequence[str]], terms: Collection[Term]) -> np.ndarray:

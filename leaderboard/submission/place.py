@@ -27,7 +27,7 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
         own = dataset.entry(title)
         assert own is not None
         rivals = tuple(other for other in dataset.entries if other is own or other.method != own.method)
-        whole = board(replace(dataset, entries=rivals))
+        whole = board(replace(dataset, entries=rivals), "id", "runs")
         ranked = [row.title for row in whole.rows if not row.marks]
         place = f"place {ranked.index(title) + 1} of {len(ranked)}" if title in ranked else "no place"
         reason = f" by {ORDER[dataset.task].name}" if title in ranked else ", because of its marks"

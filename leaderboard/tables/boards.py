@@ -99,12 +99,9 @@ def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
     return tuple(board(dataset, evalset, kind) for dataset in results.datasets for evalset in dataset.evalsets)
 
 
-def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
-    """Return the board of one test set of a dataset, computed once, with notes on whatever limits its comparisons."""
-    return dataset.once(("board", evalset, kind), lambda: _board(dataset, evalset, kind))
-
-
-def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
+@once
+def board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
+    """Return the board of one test set of a dataset, with notes on whatever limits its comparisons."""
     columns = columns_of(dataset.task, dataset.sampling)
     rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, ORDER[dataset.task].key), row.title))

@@ -25,10 +25,9 @@ from benchmark.data.checks.expected_churn import (
 )
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.intervals import Estimate, jackknife
-from benchmark.measure.measure import Measure
 from benchmark.types import TASKS, Task
 from leaderboard.read.properties import of_datasets
-from leaderboard.read.results import AggregationUnit, Dataset, Entry, Results
+from leaderboard.read.results import AggregationUnit, Dataset, Results
 from leaderboard.stats.least_squares import fit
 from leaderboard.tables.order import lacking
 from leaderboard.tables.summary import summaries
@@ -133,16 +132,12 @@ def _point(datasets: list[Dataset], properties: list[Properties], titles: Sequen
     for title in titles:
         entries = [entry for dataset in datasets if (entry := dataset.entry(title)) is not None]
         if len(entries) == len(datasets):
-            churn_of = [_mean(churn(task), entry) / unit for entry, unit in zip(entries, units, strict=True)]
+            churn_of = [entry.mean(churn(task)) / unit for entry, unit in zip(entries, units, strict=True)]
             churns[title] = unlink(float(np.mean([link(value, task) for value in churn_of])), task)
     references = [dataset.reference for dataset in datasets if dataset.reference is not None]
-    quality = [_mean(QUALITY[task], entry) / unit for entry, unit in zip(references, units, strict=True)]
+    quality = [entry.mean(QUALITY[task]) / unit for entry, unit in zip(references, units, strict=True)]
     first = datasets[0]
     return Point(first.family, first.family_group, tuple(datasets), tuple(properties), churns, float(np.mean(quality)))
-
-
-def _mean(measure: Measure, entry: Entry) -> float:
-    return float(np.mean([measure.mean(p) for p in entry.tests]))
 
 
 def model(families: Sequence[Point], title: str, predictor: Predictor, reference: bool) -> Model:

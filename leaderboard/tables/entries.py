@@ -306,7 +306,7 @@ def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] =
     for entry in TABLES:
         if keys and entry.key not in keys:
             continue
-        if body := entry.builder(results, kind):
+        if (body := entry.builder(results, kind)) and body.rows:
             caption = f"{entry.caption} {described(kind, results.sampling)}" if body.explained else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)
             content = (body.header, body.rows, body.notes, body.over)

@@ -12,7 +12,7 @@ from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, holm
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Dataset, Results, once
 from leaderboard.tables.boards import board, meanings
 from leaderboard.tables.columns import Column, pairs_of
 from leaderboard.tables.table import MISSING, Value
@@ -37,7 +37,7 @@ class Body:
 
 
 TableBuilder = Callable[[Results, IntervalKind], Body | None]
-"""Returns None if the results hold nothing for the table."""
+"""Returns None, or no rows, if the results hold nothing for the table."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,8 @@ def erm_tests(dataset: Dataset) -> list[Predictions]:
 def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> TableBuilder:
     """Return a builder with a row for each dataset that has ERM."""
 
-    def build(results: Results, kind: IntervalKind) -> Body | None:
+    def build(results: Results, kind: IntervalKind) -> Body:
         datasets = with_reference(choice(results))
-        if not datasets:
-            return None
         rows = [(name(d), *(column.show(d, kind) for column in columns)) for d in datasets]
         over = [("", 1), *((text, len(list(same))) for text, same in groupby(column.over for column in columns))]
         return Body(
@@ -103,19 +101,14 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> TableBu
         significant, note = _tested(compared, kind)
         rows = []
         for d in datasets:
-            row = compared[d.name]
-            best = _best(row, column.better)
-            cells = []
-            for title in titles:
-                if title not in row:
-                    cells.append(Value(MISSING))
-                    continue
-                value, flags, shown = row[title]
+            best = _best(compared[d.name], column.better)
+            cells = dict.fromkeys(titles, Value(MISSING))
+            for title, (value, flags, shown) in compared[d.name].items():
                 star = (d.name, title) in significant
                 mark = "" if not star else "better" if value.value * column.better > 0 else "worse"
-                flags = ("*",) * star + flags + (shown.flags,) * bool(shown.flags)
-                cells.append(shown.but(mark="best" if title == best else mark, flags=" ".join(flags)))
-            rows.append((name(d), *(other.show(d, kind) for other in extra), *cells))
+                every = filter(None, ("*" * star, *flags, shown.flags))
+                cells[title] = shown.but(mark="best" if title == best else mark, flags=" ".join(every))
+            rows.append((name(d), *(other.show(d, kind) for other in extra), *cells.values()))
         measures = [*((other.header, other.measure) for other in extra), (column.title, column.measure)]
         return Body(
             ("Dataset", *(other.header for other in extra), *titles),
@@ -141,15 +134,13 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
     return compared
 
 
+@once
 def by_method(dataset: Dataset, column: Column, kind: IntervalKind) -> Mapping[str, Estimate | None]:
-    """Return a column of the ID test by method, computed once for a dataset: the board's, if it has the column."""
+    """Return a column of the ID test by method: the board's, if it has the column."""
     rows = {row.title: row for row in board(dataset, "id", kind).rows}
     if all(column.key in row.estimates for row in rows.values()):
         return {entry.title: rows[entry.title].estimates[column.key] for entry in dataset.entries}
-    return dataset.once(
-        (column.key, kind),
-        lambda: {entry.title: column.value(pairs_of(dataset, entry), "id", kind) for entry in dataset.entries},
-    )
+    return {entry.title: column.value(pairs_of(dataset, entry), "id", kind) for entry in dataset.entries}
 
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:
@@ -165,10 +156,8 @@ def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tupl
     sizes = [len(by_dataset) for by_dataset in of_method.values()]
     if kind == "paper":
         differ = {(d, title) for title, row in of_method.items() for d, e in row.items() if e.excludes_zero}
-        return (
-            differ,
-            f"* The interval excludes zero, the paper's criterion; not adjusted for the {sum(sizes)} comparisons.",
-        )
+        note = f"* The interval excludes zero, the paper's criterion; not adjusted for the {sum(sizes)} comparisons."
+        return differ, note
     differ = set()
     for title, by_dataset in of_method.items():
         adjusted = holm([e.p for e in by_dataset.values()])
@@ -244,6 +233,8 @@ def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:
     by_splits: dict[tuple[int, ...], list[str]] = {}
     for dataset in datasets:
         by_splits.setdefault(dataset.splits, []).append(dataset.title)
+    if not by_splits:
+        return ()
     (usual, _), *others = sorted(by_splits.items(), key=lambda item: -len(item[1]))
     first = f"Mean over the canonical splits {listed(usual)}" if len(usual) > 1 else f"Canonical split {usual[0]}"
     notes = ["; ".join([first, *(f"{listed(splits)} on {listed(titles)}" for splits, titles in others)]) + "."]

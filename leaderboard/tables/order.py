@@ -9,7 +9,8 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,10 +39,11 @@ FAMILIES = 5
 FEWEST_UNITS = 6
 """Number of families below which Wilcoxon's test cannot find a difference."""
 PERMUTED = 13
-"""Number of families up to which SciPy permutes the signs of gaps with ties."""
+"""Number of families up to which signs are permuted."""
 REHEARSED = 8
 """Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
+T = TypeVar("T")
 RULE = (
     "Methods are in the order of matched churn (regression: 1 − ICC). A method has a place if its difference from ERM "
     "in matched accuracy lies above −1 pp with its whole 95 % interval over families (regression: in MAE, below +2 %); "
@@ -80,18 +82,20 @@ def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: AggregationUn
 
 
 def means_of(
-    block: Sequence[Dataset], estimates: Sequence[Sequence[Estimate]], kind: IntervalKind = "runs"
-) -> list[Estimate]:
-    """Return the mean over families of each of ``estimates``, one of each dataset, with Student's 95 % interval.
+    block: Sequence[Dataset], estimates: Mapping[T, Sequence[Estimate | None]], kind: IntervalKind = "runs"
+) -> dict[T, Estimate]:
+    """Return the mean over families of each of ``estimates`` that all datasets have, with Student's 95 % interval.
 
     Below ``FAMILIES``, and for the paper's kind of interval, the interval is for other retrainings on these datasets.
     """
+    known = {key: [e for e in each if e is not None] for key, each in estimates.items() if None not in each}
     if len(block) == 1:
-        return [one for (one,) in estimates]
+        return {key: one for key, (one,) in known.items()}
     if kind == "paper" or len(set(units(block))) < FAMILIES:
-        return [weighted(each, weights_of(block, kind)) for each in estimates]
-    (values,) = of_units(block, np.array([[e.value for e in each] for each in estimates]).reshape(-1, len(block)).T)
-    return [jackknife([column]) for column in values.T]
+        return {key: weighted(each, weights_of(block, kind)) for key, each in known.items()}
+    values = np.array([[e.value for e in each] for each in known.values()]).reshape(-1, len(block))
+    (means,) = of_units(block, values.T)
+    return {key: jackknife([column]) for key, column in zip(known, means.T, strict=True)}
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -199,11 +203,6 @@ class Resolution:
     where: str
     paired: str
 
-    @property
-    def differ(self) -> tuple[bool, ...]:
-        """Whether the methods of each of ``pairs`` differ."""
-        return tuple(p < ALPHA for p in self.adjusted)
-
     def places(self, titles: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the first and the last place that each of ``titles`` may have, where ``pairs`` are all pairs of them.
 
@@ -211,9 +210,10 @@ class Resolution:
         methods together lie in these ranges with at least 95 % confidence (Mogstad et al. 2024,
         doi:10.1093/restud/rdad006).
         """
-        tests = [*zip(self.pairs, self.differences, self.differ, strict=True)]
-        better = Counter(pair[difference > 0] for pair, difference, differs in tests if differs)
-        worse = Counter(pair[difference < 0] for pair, difference, differs in tests if differs)
+        tests = zip(self.pairs, self.differences, self.adjusted, strict=True)
+        differ = [(pair, difference) for pair, difference, p in tests if p < ALPHA]
+        better = Counter(pair[difference > 0] for pair, difference in differ)
+        worse = Counter(pair[difference < 0] for pair, difference in differ)
         return {title: (1 + worse[title], len(titles) - better[title]) for title in titles}
 
 
@@ -260,28 +260,22 @@ def resolution_elsewhere(
 def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     """Return p (P,) of Wilcoxon's test on each row of ``gaps`` (P, F): 1 if all are 0.
 
-    SciPy treats rows that share a call alike, and one row takes as long as all: those without ties share one, and those
-    with ties another. With ties, it permutes the signs of few gaps, and would rank them again each time.
+    Of few families, it is the share of all assignments of signs whose sum of positive ranks is as far from the middle.
     """
-    from scipy.stats import permutation_test, rankdata, wilcoxon  # slow to import
+    from scipy.stats import rankdata, wilcoxon  # slow to import
 
-    sizes = np.sort(np.abs(gaps), axis=1)
-    exact = (sizes[:, 0] > 0) & (np.diff(sizes, axis=1) > 0).all(axis=1)
+    if gaps.shape[1] <= PERMUTED:
+        signs = np.array([*product((0, 1), repeat=gaps.shape[1])])
+        ranks = np.maximum(rankdata(np.abs(gaps), axis=1) - (gaps == 0).sum(axis=1, keepdims=True), 0)
+        middle = ranks.sum(axis=1, keepdims=True) / 2
+        own = np.abs((ranks * (gaps > 0)).sum(axis=1, keepdims=True) - middle)
+        return np.asarray((np.abs(ranks @ signs.T - middle) >= own).mean(axis=1))  # in quarters, which are exact
     p = np.ones(len(gaps))
-    if exact.any():
-        p[exact] = wilcoxon(gaps[exact], axis=1).pvalue
-    tied = ~exact & gaps.any(axis=1)
-    permuted = tied & ~np.isnan(sizes).any(axis=1) & (gaps.shape[1] <= PERMUTED)
-    if (many := tied & ~permuted).any():
-        p[many] = wilcoxon(gaps[many], axis=1, method="asymptotic").pvalue
-    for i in np.flatnonzero(permuted):
-        ranks = np.sign(gaps[i]) * (rankdata(np.abs(gaps[i])) - (gaps[i] == 0).sum())
-        p[i] = permutation_test((ranks,), _positive, permutation_type="samples", vectorized=True).pvalue
+    tied = (gaps == 0).any(axis=1) | (np.diff(np.sort(np.abs(gaps), axis=1), axis=1) == 0).any(axis=1)
+    for rows, method in ((~tied, "auto"), (tied & gaps.any(axis=1), "asymptotic")):  # SciPy treats rows of a call alike
+        if rows.any():
+            p[rows] = wilcoxon(gaps[rows], axis=1, method=method).pvalue
     return p
-
-
-def _positive(ranks: np.ndarray, axis: int) -> np.ndarray:
-    return np.maximum(ranks, 0).sum(axis=axis)
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:

@@ -25,8 +25,6 @@ from leaderboard.tables.power import typical
 Kinds = Sequence[IntervalKind]
 HIDDEN = versus(TOP_JACCARD)
 """The column of a table by method that boards do not have."""
-Asked = Mapping[str, Estimate | None] | None
-"""None if no table asks for it."""
 
 
 class Computed(NamedTuple):
@@ -40,12 +38,12 @@ class Computed(NamedTuple):
     over_both: Both
     typical: list[tuple[int, float]]
     curves: Curves | None
-    flips_found: Asked
-    hidden: Asked
+    flips_found: Mapping[str, Estimate]
+    hidden: Mapping[str, Estimate | None]
 
 
 COMPUTED = TypeAdapter(Computed, config=ConfigDict(ser_json_inf_nan="constants"))
-OF_DATASET = ("influences", "flipping", "values_of", "over_both", "typical", "curves")
+OF_DATASET = ("influences", "flipping", "values_of", "over_both", "typical", "curves", "flips_found")
 """What does not depend on the kind of intervals, with its key in ``Dataset.computed``."""
 
 
@@ -59,9 +57,8 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
-        dataset.computed.update({key: getattr(known, key) for key in OF_DATASET} | {("card", kind): known.card})
-        asked = {(HIDDEN.key, kind): known.hidden, "flips_found": known.flips_found}
-        dataset.computed.update({key: of for key, of in asked.items() if of is not None})
+        dataset.computed.update({(key,): getattr(known, key) for key in OF_DATASET})
+        dataset.computed.update({("card", kind): known.card, ("by_method", HIDDEN, kind): known.hidden})
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -70,7 +67,6 @@ def _name(dataset: Dataset, kinds: Kinds) -> str:
 
 
 def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
-    compared = dataset.headline and dataset.reference is not None
     computed = Computed(
         boards=[board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets],
         card=card(dataset, kinds[0]),
@@ -80,7 +76,7 @@ def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
         over_both=over_both(dataset),
         typical=typical(dataset),
         curves=curves(dataset),
-        flips_found=flips_found(dataset) if compared and dataset.sampling != "halves" else None,
-        hidden=by_method(dataset, HIDDEN, kinds[0]) if compared else None,
+        flips_found=flips_found(dataset),
+        hidden=by_method(dataset, HIDDEN, kinds[0]) if dataset.headline and dataset.reference else {},
     )
     return COMPUTED.dump_json(computed)

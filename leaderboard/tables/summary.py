@@ -287,7 +287,7 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
 def learnable(dataset: Dataset) -> bool:
     """Tell whether ERM ranks a classification's ID test with a mean AUROC of ``LEARNABLE`` or more."""
     erm = dataset.reference
-    return erm is not None and float(np.mean([AUROC.mean(p) for p in erm.tests])) >= LEARNABLE
+    return erm is not None and erm.mean(AUROC) >= LEARNABLE
 
 
 def summary_of(results: Results, task: Task, group: str = "", kind: IntervalKind = "runs") -> Summary | None:
@@ -453,10 +453,8 @@ def _means(
 ) -> dict[str, Estimate | None]:
     """Return the means over families by column; None if a dataset has no value. A cost has no interval."""
     each = {column: [_one(column, dataset, row, boards) for dataset, row in rows] for column in columns}
-    complete = {c: [e for e in estimates if e is not None] for c, estimates in each.items() if None not in estimates}
-    means = means_of([dataset for dataset, _ in rows], [*complete.values()], kind)
-    of_column = {c: mean if c.measure else mean.bare() for c, mean in zip(complete, means, strict=True)}
-    return {column.key: of_column.get(column) for column in columns}
+    means = means_of([dataset for dataset, _ in rows], each, kind)
+    return {c.key: mean if (mean := means.get(c)) is None or c.measure else mean.bare() for c in columns}
 
 
 def _one(column: Column, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:

@@ -12,7 +12,7 @@ from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results, once, unit_weights
 from leaderboard.tables.boards import board
 from leaderboard.tables.columns import compute, pairs_of
-from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
+from leaderboard.tables.layouts import Body, TableCell, averaged, explained, name, with_reference
 from leaderboard.tables.table import MISSING, Value, spelled
 
 TRIAGE = (
@@ -49,7 +49,7 @@ class Curves:
         return float(np.interp(REVIEWED, SHARES, self.churn[k]))
 
 
-def triage(results: Results, kind: IntervalKind) -> Body | None:
+def triage(results: Results, kind: IntervalKind) -> Body:
     """Return a row per dataset: how well scores of ERM's predictions find the examples that flip.
 
     A score takes two retrainings, and others to count flips among, which a halving does not have.
@@ -60,8 +60,6 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
         by_key = flips_found(dataset)
         values = [Value.of(by_key.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
         rows.append((name(dataset), *values))
-    if not rows:
-        return None
     over = tuple((text, len(list(columns))) for text, columns in groupby(column[0] for column in TRIAGE))
     notes = (
         "The score is the churn of two runs or the entropy of one, and flips are counted among the other runs; "
@@ -74,8 +72,10 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
 
 @once
 def flips_found(dataset: Dataset) -> Mapping[str, Estimate]:
-    """Return the ``estimates`` of ERM; none of a single retraining."""
-    tests = erm_tests(dataset)
+    """Return the ``estimates`` of ERM on a headline dataset; none of a single retraining, and under halvings."""
+    if not dataset.headline or dataset.reference is None or dataset.sampling == "halves":
+        return {}
+    tests = dataset.reference.tests
     return estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
 
 
@@ -85,10 +85,9 @@ def curves(dataset: Dataset) -> Curves | None:
 
     There are none without ERM, under halvings, or if a split lacks flips or has a single run.
     """
-    # A score takes some retrainings and counts flips among others, which a halving, with its two, does not have.
     if dataset.task != "classification" or dataset.reference is None or dataset.sampling == "halves":
         return None
-    tests = erm_tests(dataset)
+    tests = dataset.reference.tests
     fewest = min(len(p.seeds) for p in tests)
     if fewest < 2:
         return None
@@ -125,7 +124,7 @@ def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
     return {key: spread(key) for key in values}
 
 
-def regression(results: Results, kind: IntervalKind) -> Body | None:
+def regression(results: Results, kind: IntervalKind) -> Body:
     """Return a row for each regression of the paper and each method; the boards of datasets have all others."""
     datasets = tuple(dataset for dataset in results.regressions() if dataset.group == "regression")
     rows: list[tuple[TableCell, ...]] = []
@@ -147,12 +146,10 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
-    if not rows:
-        return None
     return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets)), explained=True)
 
 
-def compute_times(results: Results, kind: IntervalKind) -> Body | None:
+def compute_times(results: Results, kind: IntervalKind) -> Body:
     """Return a row for each method: its CPU time in multiples of ERM's."""
     rows: list[tuple[TableCell, ...]] = []
     for title in results.methods():
@@ -165,4 +162,4 @@ def compute_times(results: Results, kind: IntervalKind) -> Body | None:
             spread = f" ({spelled(min(ratios))} to {spelled(max(ratios))})" if max(ratios) > min(ratios) else ""
             time = Value(spelled(mean) + spread, mean)
         rows.append((title, time))
-    return Body(("Method", "CPU time (× ERM)"), tuple(rows), results.datasets) if rows else None
+    return Body(("Method", "CPU time (× ERM)"), tuple(rows), results.datasets)

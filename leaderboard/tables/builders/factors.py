@@ -24,7 +24,7 @@ from leaderboard.read.results import Dataset, Results, units
 from leaderboard.stats.factors import FAMILY, REST, Term, shares, told_apart
 from leaderboard.tables.boards import SUSPICIONS, boards
 from leaderboard.tables.layouts import Body, TableCell, listed
-from leaderboard.tables.order import FAMILIES, LIMIT, of_units
+from leaderboard.tables.order import FAMILIES, keeps, of_units
 from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Value, spelled
 
@@ -165,8 +165,10 @@ def _limits(whole: Grid) -> Iterator[str]:
 def effects(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return what changes if one part of a pipeline is another than ERM's, and all other parts stay."""
     whole = grid(results, kind, task)
-    rows = tuple(row for name in Parts._fields for row in _swaps(whole, name)) if whole else ()
-    return Body(("Part", "Level", "Pairs", *_heads(task)), rows, whole.datasets) if whole and rows else None
+    if whole is None:
+        return None
+    rows = tuple(row for name in Parts._fields for row in _swaps(whole, name))
+    return Body(("Part", "Level", "Pairs", *_heads(task)), rows, whole.datasets)
 
 
 def _swaps(whole: Grid, name: str) -> Iterator[tuple[TableCell, ...]]:
@@ -198,11 +200,10 @@ class Change(NamedTuple):
         """Format the means, with their intervals over families."""
         return [Value.of(jackknife([each]), 100, digits, signed=True) for each in self]
 
-    def helps(self, task: Task) -> bool:
+    def helps(self, datasets: Sequence[Dataset]) -> bool:
         """Tell whether churn is lower, and quality kept as a place asks, with the whole intervals."""
         churn, quality = (jackknife([each]) for each in self)
-        ends = np.array([quality.low, quality.high]) * KEPT[task].better
-        return churn.high < 0 and bool(ends.min() > -LIMIT[task])
+        return churn.high < 0 and keeps(quality, datasets)
 
 
 def remedied(whole: Grid) -> dict[str, tuple[Change | None, Change | None]]:
@@ -230,10 +231,9 @@ def remedied(whole: Grid) -> dict[str, tuple[Change | None, Change | None]]:
 
 def remedies(task: Task, results: Results, kind: IntervalKind) -> Body | None:
     """Return what each remedy adds to the same pipeline, and to the best plain one of its learner."""
-    whole = grid(results, kind, task)
-    known = remedied(whole) if whole else {}
-    if whole is None or not known:
+    if (whole := grid(results, kind, task)) is None:
         return None
+    known = remedied(whole)
     beside = ["Without the remedy"]
     beside += ["Best plain pipeline of the learner"] * any(best for _, best in known.values())
     rows: list[tuple[TableCell, ...]] = []
@@ -246,25 +246,27 @@ def remedies(task: Task, results: Results, kind: IntervalKind) -> Body | None:
 
 def answers(results: Results, kind: IntervalKind, task: Task) -> Iterator[str]:
     """Yield the findings of a task in sentences; none with too few families or pipelines."""
-    whole = grid(results, kind, task)
-    for name, terms in whole.varied.shares.items() if whole else ():
+    if (whole := grid(results, kind, task)) is None:
+        return
+    for name, terms in whole.varied.shares.items():
         alone = sorted((e.value, term) for term, e in terms.items() if len(term) == 1 and term != (REST,))
         told = [f"{_percent(terms[term])} with the {WORDS.get(*term, *term)}" for _, term in reversed(alone)]
-        for words, pairs in (
-            ("two parts together", [e.value for term, e in terms.items() if len(term) == 2 and FAMILY not in term]),
-            (
-                "parts that matter more in some families",
-                [e.value for term, e in terms.items() if term[1:] == (FAMILY,)],
-            ),
+        for words, some in (
+            ("two parts together", [e for term, e in terms.items() if len(term) == 2 and FAMILY not in term]),
+            ("parts that matter more in some families", [e for term, e in terms.items() if term[1:] == (FAMILY,)]),
+            (WORDS[REST], [e for term, e in terms.items() if term == (REST,)]),
         ):
-            told += [f"{spelled(100 * sum(pairs), 0)} % with {words}"] * bool(pairs)
-        told += [f"{spelled(100 * e.value, 0)} % with {WORDS[REST]}" for term, e in terms.items() if term == (REST,)]
+            told += [f"{spelled(100 * sum(e.value for e in some), 0)} % with {words}"] * bool(some)
         told[0] = told[0].replace(" with", " goes with")
         yield f"{task.capitalize()}: of the variance of {name}, {listed(told)}."
-    known = remedied(whole) if whole else {}
+    known = remedied(whole)
     for i, than in enumerate(("the same without it", "the best plain pipeline of the same learner")):
         changes = {title: change for title, both in known.items() if (change := both[i])}
-        helpful = [f"{title} ({change.shown(2)[0].text} pp)" for title, change in changes.items() if change.helps(task)]
+        helpful = [
+            f"{title} ({change.shown(2)[0].text} pp)"
+            for title, change in changes.items()
+            if change.helps(whole.datasets)
+        ]
         verb = "churns" if len(helpful) == 1 else "churn"
         count = f"{len(helpful) or 'none'} {verb} less than {than}, without losing accuracy"
         if changes:

@@ -24,7 +24,7 @@ def verdict(gap: float, n_id: int) -> str:
     return "; ".join(reasons) or "passes"
 
 
-def outcomes(results: Results, kind: IntervalKind) -> Body | None:
+def outcomes(results: Results, kind: IntervalKind) -> Body:
     """Return the filter on each classification dataset with ERM, beside the paper's values, if it reports any.
 
     The majority is the share of the larger class in the ID test, and the accuracy ERM's mean over retrainings; both are
@@ -46,4 +46,4 @@ def outcomes(results: Results, kind: IntervalKind) -> Body | None:
         rows.append((dataset.title, dataset.group, *sizes, *measured, verdict(gap, n_id), *paper))
     accuracies = ("Majority", "ERM accuracy")
     header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)
-    return Body(header, tuple(rows), datasets, averaged(datasets), (("", 8), ("Paper", 2))) if rows else None
+    return Body(header, tuple(rows), datasets, averaged(datasets), (("", 8), ("Paper", 2)))

@@ -140,7 +140,7 @@ def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | No
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
 
-def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
+def split_by_split(results: Results, kind: IntervalKind) -> Body:
     """Return a row per canonical split, one for the mean and one for the range, for datasets with several splits."""
     churn, delta = absolute(CHURN), versus(CHURN)
     datasets = tuple(d for d in with_reference(with_studies(results).headline()) if len(d.splits) > 1)
@@ -155,8 +155,6 @@ def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
             rows.append(("" if i else name(dataset), str(split), *cells))
         rows.append(("", "mean", *map(over, zip(*table, strict=True))))
         rows.append(("", "range", *map(width, zip(*table, strict=True))))
-    if not rows:
-        return None
     header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
     return Body(("Dataset", "Split", *header), tuple(rows), datasets, (OVER_SPLITS, *explained(rows)))
 

@@ -10,7 +10,7 @@ from benchmark.measure.estimate import estimate, interval
 from benchmark.measure.intervals import Estimate, IntervalKind, described
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.read.results import Dataset, Entry, Results, once
 from leaderboard.tables.columns import absolute, matched, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, fallback, listed
 from leaderboard.tables.order import means_of, over_what
@@ -38,12 +38,9 @@ Card = Mapping[str, Mapping[str, Estimate | None]]
 """The scorecard of a dataset, by the title of a method and by the key of a measure or the title of flips."""
 
 
+@once
 def card(dataset: Dataset, kind: IntervalKind) -> Card:
-    """Return the scorecard of each method on the ID test of a dataset. It is computed once for a dataset."""
-    return dataset.once(("card", kind), lambda: _card(dataset, kind))
-
-
-def _card(dataset: Dataset, kind: IntervalKind) -> Card:
+    """Return the scorecard of each method on the ID test of a dataset."""
     shown = [measure for part in SCORECARD[dataset.task].values() for measure in part]
     changes = FLIPS if dataset.task == "classification" else {}
     return {
@@ -51,16 +48,6 @@ def _card(dataset: Dataset, kind: IntervalKind) -> Card:
         | {title: _changed(dataset, entry, flips, kind) for title, flips in changes.items()}
         for entry in dataset.entries
     }
-
-
-def _means(
-    datasets: Sequence[Dataset], titles: Sequence[str], keys: Sequence[str], kind: IntervalKind
-) -> dict[tuple[str, str], Estimate]:
-    """Return the mean over the families of ``datasets`` by title and key, where all have the estimate."""
-    cards = [card(dataset, kind) for dataset in datasets]
-    each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
-    known = {at: [e for e in of if e is not None] for at, of in each.items() if None not in of}
-    return dict(zip(known, means_of(datasets, [*known.values()], kind), strict=True))
 
 
 def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) -> Estimate | None:
@@ -92,7 +79,10 @@ def body(
     shown = [m for m in SCORECARD[task][part] if units or task == "classification" or m.most < np.inf]
     columns = [absolute(measure) for measure in shown]
     changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
-    means = _means(datasets, titles, [*(column.key for column in columns), *changes], kind)
+    cards = [card(dataset, kind) for dataset in datasets]
+    keys = [*(column.key for column in columns), *changes]
+    each = {(title, key): [one.get(title, {}).get(key) for one in cards] for title in titles for key in keys}
+    means = means_of(datasets, each, kind)
     rows: list[tuple[TableCell, ...]] = []
     for title in titles:
         own = [column.show(means.get((title, column.key))) for column in columns]

@@ -42,12 +42,11 @@ def test_results_are_in_order_and_each_is_made_once(log, monkeypatch, squared, w
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (3, 1, 2, 1)]
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2", "3"]
-    monkeypatch.setattr(jobs, "Parallel", None)  # which ends all other work when the results of no jobs are dropped
+    monkeypatch.setattr(jobs, "Parallel", None)
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"], "the second time, nothing is made"
 
 
 def test_work_begins_while_jobs_are_still_to_come(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
-    monkeypatch.setattr(jobs, "TOGETHER", 1)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
 
     def coming() -> Iterator[Job]:
@@ -119,19 +118,3 @@ def test_a_result_that_is_known_is_handed_on_while_others_are_made(log: Path, mo
     assert next(results) == b"1"
     (log / "go").touch()
     assert list(results) == [b"2"]
-
-
-def test_what_joblib_returns_is_taken_to_its_end_with_the_last_result(log: Path, monkeypatch, squared: Make) -> None:
-    ended = []
-
-    def parallel(*settings: object, **more: object) -> Callable[..., Iterator[object]]:
-        def run(tasks: list[tuple[Callable[..., object], tuple[object, ...], dict[str, object]]]) -> Iterator[object]:
-            yield from (function(*given, **named) for function, given, named in tasks)
-            ended.append(len(tasks))
-
-        return run
-
-    monkeypatch.setattr(jobs, "Parallel", parallel)  # joblib ends all other work when its results are dropped
-    results = made([Job(f"square-{n}", squared, (n, log)) for n in (1, 2)])
-    assert [next(results), next(results)] == [b"1", b"4"]
-    assert sum(ended) == 2

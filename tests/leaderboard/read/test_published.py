@@ -40,6 +40,12 @@ def results() -> Results:
     return collect(cells)
 
 
+@pytest.fixture
+def folder(results: Results, tmp_path: Path) -> Path:
+    write_published(results, tmp_path / "0", tables=False)
+    return tmp_path / "0"
+
+
 def test_each_sampling_comes_back_and_is_written_again_to_the_same_bytes(results: Results, tmp_path: Path) -> None:
     paper = [cell for dataset in results.datasets for cell in dataset.cells]
     halves = [keyed(cell, sampling="halves") for cell in paper]
@@ -96,35 +102,33 @@ def test_the_leading_results_are_read_without_the_others(results: Results, tmp_p
     assert shown(read) == shown(published.read(tmp_path / "0"))
 
 
-def test_the_results_of_one_dataset_are_read_without_the_others(results: Results, tmp_path: Path) -> None:
-    write_published(results, tmp_path / "0", tables=False)
+def test_the_files_of_other_datasets_are_not_read(results: Results, folder: Path) -> None:
     one, other = results.datasets
-    for file in (tmp_path / "0").rglob(f"{other.name}-*.parquet"):
+    for file in folder.rglob(f"{other.name}-*.parquet"):
         file.unlink()
     wanted = {cell.key.digest for cell in one.cells}
-    assert {cell.key.digest for cell in published.read(tmp_path / "0", datasets={one.name})} == wanted
+    assert {cell.key.digest for cell in published.read(folder, datasets={one.name})} == wanted
     for datasets in ({other.name}, ()):
         with pytest.raises(UserError, match=f"cannot be read: .*{other.name}"):
-            published.read(tmp_path / "0", datasets=datasets)
+            published.read(folder, datasets=datasets)
 
 
-def test_a_file_of_format_3_with_a_column_for_each_cell_reads_the_same(results: Results, tmp_path: Path) -> None:
-    write_published(results, tmp_path / "0", tables=False)
-    whole = published.read(tmp_path / "0")
-    path = tmp_path / "0" / "manifest.json"
+def test_a_file_of_format_3_with_a_column_for_each_cell_reads_the_same(folder: Path) -> None:
+    whole = published.read(folder)
+    path = folder / "manifest.json"
     manifest = json.loads(path.read_text()) | {"format": 3}
     for name in manifest["files"]:
-        table = pq.read_table(tmp_path / "0" / name)
+        table = pq.read_table(folder / name)
         outputs, end = np.stack(table["outputs"].to_numpy()), 0
         widths = json.loads(table.schema.metadata[published.WIDTHS])
         for cell, width in widths.items():
             table = table.append_column(cell, pa.array([*outputs[:, end : end + width]], pa.list_(pa.float32(), width)))
             end += width
         assert end == outputs.shape[1]
-        pq.write_table(table.drop_columns("outputs").replace_schema_metadata(None), tmp_path / "0" / name)
-        manifest["files"][name] = hashlib.sha256((tmp_path / "0" / name).read_bytes()).hexdigest()
+        pq.write_table(table.drop_columns("outputs").replace_schema_metadata(None), folder / name)
+        manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     path.write_text(json.dumps(manifest))
-    for cell, same in zip(whole, published.read(tmp_path / "0"), strict=True):
+    for cell, same in zip(whole, published.read(folder), strict=True):
         assert cell.key == same.key
         for evalset, p in cell.predictions.items():
             assert (same.predictions[evalset].values == p.values).all()
@@ -157,9 +161,12 @@ def test_rounding_keeps_the_predicted_class_of_any_two_probabilities_and_most_of
     assert off.max() <= 3 * 2.0**-BITS
     assert (off <= 2.0**-BITS).mean() > 0.9, "all but those at the cut of matched churn"
     assert (stored(back) == back).all(), "what was read is written again the same"
+    near = 0.1 + 1e-4 * np.random.default_rng(0).normal(size=200)
+    back = stored(np.stack([1 - near, near], axis=1)[None].astype(np.float32))
+    assert kendalltau(near, back[0, :, 1]).statistic > 0.98, "what is nearly the same keeps its order"
 
 
-@pytest.mark.parametrize("centre", [0.02, 0.3, 0.5, 0.51, 0.9])
+@pytest.mark.parametrize("centre", [0.02, 0.5, 0.9])
 def test_rounding_keeps_who_is_called_positive_by_matched_churn(centre: float) -> None:
     one = np.clip(np.random.default_rng(0).normal(centre, 0.002, size=(10, 400)), 1e-4, 1 - 1e-4)
     one[:, :8] = np.sort(one, axis=1)[:, [200]]  # ties at the cut
@@ -172,14 +179,6 @@ def test_rounding_keeps_who_is_called_positive_by_matched_churn(centre: float) -
     assert (stored(rounded.values) == rounded.values).all()
     same = predictions(np.full((2, 6, 2), 0.5, dtype=np.float32))
     assert (stored(same.values) == 0.5).all(), "what ties already stays"
-
-
-def test_rounding_keeps_the_order_of_probabilities_that_are_nearly_the_same() -> None:
-    one = 0.1 + 1e-4 * np.random.default_rng(0).normal(size=(3, 200))
-    back = stored(np.stack([1 - one, one], axis=2).astype(np.float32))
-    for exact, rounded in zip(one, back[..., 1], strict=True):
-        assert kendalltau(exact, rounded).statistic > 0.98
-    assert (stored(back) == back).all()
 
 
 def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
@@ -199,10 +198,8 @@ def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
         ("cells", lambda cell: cell["key"].update(seeds=[1, 2])),
         ("cells", lambda cell: cell.update(n_outputs="two")),
         ("cells", lambda cell: cell.update(n_outputs=1)),
-        ("cells", lambda cell: cell.update(key=None)),
         ("cells", lambda cell: cell.update(shared="elsewhere")),
         ("cells", lambda cell: cell.update(shared=[7])),
-        ("cells", lambda cell: cell.pop("facts")),
         ("cells", lambda cell: cell.update(facts=7)),
         ("cells", lambda cell: cell["facts"].update(rows={"id": -1})),
         ("records", lambda record: record.update(study=7)),
@@ -241,30 +238,25 @@ def test_what_is_no_manifest_is_refused_in_one_line(tmp_path: Path, text: str, r
 
 
 @pytest.mark.parametrize("damaged", [lambda content: content[:-1], lambda content: content.swapcase(), None])
-def test_a_damaged_file_leaves_out_its_cells_by_name_and_no_others(results, tmp_path, damaged):
-    write_published(results, tmp_path / "0", tables=False)
-    file = tmp_path / "0" / "predictions" / "synthetic_regression-0.parquet"
+def test_a_damaged_file_leaves_out_its_cells_by_name_and_no_others(folder, damaged):
+    file = folder / "predictions" / "synthetic_regression-0.parquet"
     file.write_bytes(damaged(file.read_bytes())) if damaged else file.unlink()
-    left = published.gather(tmp_path / "0")
+    left = published.gather(folder)
     assert [dataset.name for dataset in left.datasets] == ["synthetic_classification"]
     (line,) = left.unreadable
     assert f"{file}: {'sha256' if damaged else 'no such file'}" in line
     assert "cell 3 (Random forest, trees=3), cell 4 (Random forest, trees=2) cannot be read" in line
     with pytest.raises(UserError, match=f"{file.name}: .*, expected sha256 .*: restore the file"):
-        published.read(tmp_path / "0")
+        published.read(folder)
 
 
-def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source(results, tmp_path, capsys):
-    write_published(results, tmp_path / "0", tables=False)
-    file = tmp_path / "0" / "predictions" / "synthetic_regression-0.parquet"
+def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source(folder, tmp_path, capsys):
+    file = folder / "predictions" / "synthetic_regression-0.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(SystemExit) as exit_:
-        app(["export", str(tmp_path / "1"), "--store", str(tmp_path / "0")])
-    assert exit_.value.code in (0, None)
+    app(["export", str(tmp_path / "1"), "--store", str(folder)], standalone_mode=False)
     assert f"cannot be read: {file}" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as exit_:
-        app(["export", str(tmp_path / "0"), "--store", str(tmp_path / "0")])
-    assert exit_.value.code == 2
+    with pytest.raises(SystemExit, match="2"):
+        app(["export", str(folder), "--store", str(folder)])
     assert file.is_file()
 
 
@@ -273,9 +265,8 @@ def test_a_store_without_results_is_named_and_replaces_no_earlier_export(results
     write_published(Results(()), tmp_path / "none")
     before = (tmp_path / "kept" / "manifest.json").read_bytes()
     for words in (("export", str(tmp_path / "kept")), ("compare", "erm", "twin"), ("compare",), ("power",)):
-        with pytest.raises(SystemExit) as exit_:
+        with pytest.raises(SystemExit, match="2"):
             app([*words, "--store", str(tmp_path / "none")])
-        assert exit_.value.code == 2
         assert "none has no finished cell: add some with churn run" in capsys.readouterr().err
     assert (tmp_path / "kept" / "manifest.json").read_bytes() == before
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pytest
 
 from leaderboard.read.results import collect, slug, with_groups
 
@@ -21,17 +20,13 @@ def test_what_was_submitted_is_never_the_reference(make_cell):
     assert [entry.title for entry in both.datasets[0].entries] == ["ERM"]
 
 
-def test_results_of_another_sampling_are_apart_and_never_mixed_with_the_papers(make_cell):
+def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note(make_cell):
     rng = np.random.default_rng(0)
-    paper, halved = (make_cell("erm", rng.dirichlet([1, 1], size=(4, 20))) for _ in range(2))
-    halves = keyed(halved, sampling="halves")
-    results = collect([paper, halves])
-    assert [part.sampling for part in results.by_sampling] == ["halves", "paper"]
-    assert [part.datasets[0].entries[0].cells[99].key for part in results.by_sampling] == [halves.key, paper.key]
-    assert halves.predictions["id"].sampling == "halves"
-    alone = collect([halves])
-    assert alone.datasets == ()
-    assert [part.sampling for part in alone.by_sampling] == ["halves"]
+    newer, older = (make_cell("erm", rng.dirichlet([1, 1], size=(3, 20))) for _ in range(2))
+    (dataset,) = collect([newer, older, keyed(older, problem="f" * 16)]).datasets
+    assert dataset.reference.cells[99] is newer
+    (note,) = dataset.notes
+    assert "is left out: it ran with different data" in note
 
 
 def test_a_title_that_is_the_methods_name_means_that_entry_alone(make_cell):
@@ -79,14 +74,11 @@ def test_each_title_has_an_address_of_its_own_never_empty_or_too_long_for_a_file
     addresses = [slug(title) for title in titles]
     assert len(set(addresses)) == len(titles)
     assert all(0 < len(address) <= 160 and address.isascii() for address in addresses)
+    for alike in (("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")):
+        assert len({slug(title) for title in alike}) == 1
 
 
-@pytest.mark.parametrize("alike", [("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")])
-def test_titles_that_look_alike_have_one_address(alike):
-    assert len({slug(title) for title in alike}) == 1
-
-
-def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_cell):
+def test_results_of_each_sampling_are_apart_and_decisions_go_by_halves_or_else_by_paper(make_cell):
     y = np.arange(30) % 2
     values = np.eye(2)[np.random.default_rng(0).integers(0, 2, (4, 30))]
     paper = [make_cell("erm", values, y=y, dataset=d) for d in ("a", "b", "c")]
@@ -97,6 +89,12 @@ def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_
         ("paper", ["b"]),
         ("nested", ["c"]),
     ]
+    assert [part.sampling for part in whole.by_sampling] == ["halves", "nested", "paper"]
+    for part in whole.by_sampling:
+        cells = [cell for dataset in part.datasets for cell in dataset.cells]
+        assert {(cell.key.sampling, cell.predictions["id"].sampling) for cell in cells} == {(part.sampling,) * 2}
+    alone = collect(other["halves"])
+    assert ([part.sampling for part in alone.by_sampling], alone.datasets) == (["halves"], ())
 
 
 def test_a_cell_with_other_labels_or_examples_under_the_same_fingerprint_is_left_out_by_name(make_cell):

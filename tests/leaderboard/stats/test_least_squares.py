@@ -9,31 +9,18 @@ from benchmark.data.checks.expected_churn import Model, predict
 from leaderboard.stats.least_squares import fit, spearman
 
 
-def drawn(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    x = rng.normal(size=n)
-    return np.column_stack([np.ones(n), x]), 0.5 - 0.8 * x + 0.3 * rng.normal(size=n)
-
-
-def model(terms: np.ndarray, y: np.ndarray) -> Model:
-    line = fit(terms, y)
-    covariance = tuple(map(tuple, line.covariance.tolist()))
-    about = ("halves", "regression", "ERM", True, "knn")
-    return Model(*about, tuple(line.coefficients.tolist()), covariance, line.spread, line.df, len(y))
-
-
-def test_a_line_is_that_of_statsmodels():
-    terms, y = drawn(np.random.default_rng(0), 12)
+def test_a_line_and_the_interval_of_a_new_observation_are_those_of_statsmodels():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=12)
+    terms, y = np.column_stack([np.ones(12), x]), 0.5 - 0.8 * x + 0.3 * rng.normal(size=12)
     line, theirs = fit(terms, y), OLS(y, terms).fit()
     assert line.coefficients == pytest.approx(theirs.params)
     assert line.covariance == pytest.approx(theirs.cov_params())
     assert (line.spread, line.df) == pytest.approx((theirs.mse_resid**0.5, 10))
-
-
-def test_a_prediction_has_the_interval_of_statsmodels_for_a_new_observation():
-    terms, y = drawn(np.random.default_rng(1), 12)
-    theirs = OLS(y, terms).fit().get_prediction(np.array([[1.0, 0.7]])).summary_frame(alpha=0.05)
-    ours = predict(model(terms, y), np.array([1.0, 0.7]))
-    wanted = np.exp([theirs["mean"][0], theirs["obs_ci_lower"][0], theirs["obs_ci_upper"][0]])
+    fitted = tuple(line.coefficients.tolist()), tuple(map(tuple, line.covariance.tolist())), line.spread, line.df
+    ours = predict(Model("halves", "regression", "ERM", True, "knn", *fitted, 12), np.array([1.0, 0.7]))
+    frame = theirs.get_prediction(np.array([[1.0, 0.7]])).summary_frame(alpha=0.05)
+    wanted = np.exp([frame["mean"][0], frame["obs_ci_lower"][0], frame["obs_ci_upper"][0]])
     assert (ours.value, ours.low, ours.high) == pytest.approx(tuple(wanted))
 
 

@@ -15,6 +15,7 @@ def test_a_row_has_as_many_names_as_tell_it_from_others_and_an_empty_one_is_that
     assert [row[2] for row in found] == ["esol.erm.mae", "esol.svm.mae", "lipo.erm.mae"]
     found = addresses(table(("Method", "Remark", "MAE"), ("ERM", "none", ONE), ("SVM", "none", ONE)))
     assert found[0] == ("", "erm.remark", "erm.mae")
+    assert addresses(table(("Method", "n", "m"), ("ERM", Value(MISSING), ONE))) == (("", "", "erm.m"),), "an empty cell"
 
 
 def test_a_column_has_the_name_above_and_its_unit_only_where_others_are_called_the_same():
@@ -26,7 +27,3 @@ def test_a_column_has_the_name_above_and_its_unit_only_where_others_are_called_t
 def test_rows_and_columns_of_one_name_are_numbered_so_that_no_address_leads_to_two_cells():
     found = addresses(table(("Method", "n", "n"), ("ERM", ONE, ONE), ("ERM", ONE, ONE)))
     assert [address for row in found for address in row if address] == ["erm.n", "erm.n-2", "erm-2.n", "erm-2.n-2"]
-
-
-def test_an_empty_cell_has_no_address():
-    assert addresses(table(("Method", "n", "m"), ("ERM", Value(MISSING), ONE))) == (("", "", "erm.m"),)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.catalogue import CHURN
 from benchmark.store.cell import Cell
 from leaderboard.read.results import collect
 from leaderboard.tables.boards import SUSPICIONS, boards, to_table
@@ -27,15 +27,6 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
     assert row.estimates["compute"].value == 2.5
     assert any("same train seeds" in note for note in board.notes)
     assert not any("train seeds" in note for note in boards(collect([CALM, ERM]))[0].notes)
-
-
-def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
-    older = keyed(ERM, problem="older data")
-    repeated = cell("erm", sure(flipping(RNG, 0.4, 5, 40)))
-    (board,) = boards(collect([CALM, ERM, repeated, older]))
-    erm = next(row for row in board.rows if row.method == "erm")
-    assert erm.estimates["accuracy"].value == pytest.approx(ACCURACY.mean(ERM.predictions["id"]))
-    assert any("left out" in note and "older data" in note for note in board.notes)
 
 
 def losing(rate: float, spread: float) -> Cell:
@@ -132,14 +123,6 @@ def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
     assert (table.datasets, table.key, table.kind) == (("made_up",), "made_up-id", "runs")
 
 
-def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
-    (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
-    for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
-        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)
-        assert ours.estimates["churn"].low != theirs.estimates["churn"].low
-    assert "over test examples" in to_table(over_examples).caption
-
-
 def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:
     copied = cell("copied", np.repeat(CALM.predictions["id"].values[:1], 5, axis=0), title="Copied")
     (board,) = boards(collect([ERM, CALM, submitted(copied, marks="alike unrelated")]))
@@ -160,11 +143,9 @@ def with_versions(one: Cell, **changes: str) -> Cell:
     ("mine", "theirs", "said"),
     [
         (with_versions(CALM, torch="2.12.0"), with_versions(ERM), "torch 2.12.0, ERM's 2.13.0"),
-        (with_versions(CALM, suite="0.2.0"), with_versions(ERM), "suite 0.2.0, ERM's 0.1.0"),
         (keyed(CALM, code="calm@1 mlp@2"), keyed(ERM, code="erm@1 mlp@1"), "mlp 2, ERM's 1"),
         (keyed(CALM, device="cuda"), ERM, "device cuda, ERM's cpu"),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=False), "uncommitted changes in it alone"),
-        (CALM.with_facts(modified=False), ERM.with_facts(modified=True), "uncommitted changes in ERM alone"),
     ],
 )
 def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(mine, theirs, said):
@@ -184,9 +165,7 @@ def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(min
     [
         (with_versions(CALM, python="3.12.1", pillow="9"), with_versions(ERM)),
         (keyed(with_versions(CALM, suite="0.2.0"), code="calm@1 mlp@1"), keyed(with_versions(ERM), code="erm@1 mlp@1")),
-        (CALM.with_facts(commit="1" * 40), ERM.with_facts(commit="2" * 40)),
-        (CALM.with_facts(device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
-        (CALM.with_facts(modified=True), ERM.with_facts(modified=True)),
+        (CALM.with_facts(commit="1" * 40, device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=None)),
         (keyed(CALM, device="unknown"), ERM),
     ],

@@ -100,7 +100,11 @@ def test_errors_coverage_and_gain_are_those_of_a_loop():
     found, mean = (check(of, "ERM", one) for one in ("knn", "mean"))
     errors = [abs(e.value - p.churns["ERM"]) for e, p in zip(found.expected, of, strict=True)]
     assert found.errors == pytest.approx(errors)
-    assert found.covered == sum(e.low <= p.churns["ERM"] <= e.high for e, p in zip(found.expected, of, strict=True))
+    covered = sum(e.low <= p.churns["ERM"] <= e.high for e, p in zip(found.expected, of, strict=True))
+    tables = {table.key: table for table in build(on_a_line(), "runs", [entry.key for entry in EXPECTED])}
+    assert set(tables) == {f"expected-{key}-classification" for key in ("readings", "check", "correlations")}
+    rows = {row[0]: row for row in tables["expected-check-classification"].rows}
+    assert rows["ERM: churn of a k-NN between two halves"][3].text == f"{covered} of {FAMILIES}"
     gains = found.errors - mean.errors
     half = stats.t.ppf(0.975, len(of) - 1) * gains.std(ddof=1) / len(of) ** 0.5
     gain = found.gain(mean)
@@ -108,9 +112,13 @@ def test_errors_coverage_and_gain_are_those_of_a_loop():
     assert gain.high < 0, "the k-NN is better than the mean, as it was made"
 
 
-def test_a_k_nn_that_says_nothing_is_not_gone_by():
+def test_a_k_nn_that_says_nothing_is_not_gone_by_and_too_few_families_have_no_line_and_no_table():
     assert best(on_a_line(), "classification") == "knn"
     assert best(on_a_line(blind=True), "classification") == "mean"
+    few = on_a_line(families=7)
+    assert len(points(few, "classification")) == 7
+    assert (models(few), best(few, "classification")) == ([], None)
+    assert build(few, "runs", [entry.key for entry in EXPECTED]) == []
 
 
 def test_a_correlation_is_over_families():
@@ -120,24 +128,6 @@ def test_a_correlation_is_over_families():
         stats.spearmanr(x, [point.churns["ERM"] for point in of]).statistic
     )
     assert np.isnan(correlation(of, "similarity", "ERM").value), "these are no molecules"
-
-
-def test_too_few_families_have_no_line_and_no_table():
-    few = on_a_line(families=7)
-    assert len(points(few, "classification")) == 7
-    assert (models(few), best(few, "classification")) == ([], None)
-    assert build(few, "runs", [entry.key for entry in EXPECTED]) == []
-
-
-def test_the_tables_count_the_families_within_their_interval():
-    results = on_a_line()
-    tables = {table.key: table for table in build(results, "runs", [entry.key for entry in EXPECTED])}
-    assert set(tables) == {f"expected-{key}-classification" for key in ("readings", "check", "correlations")}
-    row = next(
-        r for r in tables["expected-check-classification"].rows if r[0] == "ERM: churn of a k-NN between two halves"
-    )
-    found = check(with_method(results, "classification", "ERM"), "ERM", "knn")
-    assert row[3].text == f"{found.covered} of {FAMILIES}"
 
 
 @pytest.mark.long

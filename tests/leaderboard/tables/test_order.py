@@ -107,7 +107,7 @@ def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_ch
 def test_a_place_takes_that_students_interval_over_families_rules_out_a_loss(changes, kept):
     datasets = collect(grid({"erm": 0.1}, len(changes))).headline()
     each = [Estimate(change, change - 0.01, change + 0.01, df=9) for change in changes]
-    (mean,) = means_of(datasets, [each])
+    (mean,) = means_of(datasets, {"change": each}).values()
     assert keeps(mean, datasets) == kept
     if len(changes) >= 5:
         interval = stats.t.interval(0.95, len(changes) - 1, np.mean(changes), stats.sem(changes))
@@ -236,14 +236,10 @@ def test_neighbours_differ_as_by_the_jackknife_of_paired_differences_and_holm(ce
     expected = [jackknife([of[first] - of[second]]).p for first, second in pairwise(titles)]
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
-
-
-def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell]):
-    results = collect(cells)
-    found = resolution(results.headline(), [("CALM", "WILD")])
-    of = {(c.key.dataset, c.title): churn_of(c) for c in cells}
-    gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
-    assert found.differences[0] == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
+    (gap,) = resolution(collect(cells).headline(), [("CALM", "WILD")]).differences
+    calm, wild = ([churn_of(c) for c in cells if c.title == title] for title in ("CALM", "WILD"))
+    gaps = np.subtract(calm, wild)
+    assert gap == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]])), "each family counts once"
 
 
 def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make_cell):
@@ -308,42 +304,20 @@ def test_groups_join_families_that_share_one_and_families_their_groups(wide: lis
     assert unit_weights(datasets, "group").tolist() == pytest.approx([1 / 21] * 3 + [1 / 14] * 2 + [1 / 7] * 5)
 
 
-def test_the_wide_order_has_the_headline_datasets_too_and_comes_first(wide: list[Cell]):
-    found = summaries(collect(wide))
-    sets = [("classification/wide", 10), ("classification/headline", 4)]  # and all, which are those of wide
-    assert [(s.key, len(s.datasets)) for s in found] == sets
-
-
-def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell]):
-    datasets = by_name(wide)
-    churns = {(c.key.dataset, c.title): churn_of(c) for c in wide}
-    titles = ["CALM", "MIDDLE", "ERM"]
-    values = {title: np.array([churns[d.name, title] for d in datasets]) for title in titles}
-    members = {
-        "family": [["d0", "d1"], *([f"d{d}"] for d in range(2, 10))],
-        "group": [["d0", "d1", "d2"], ["d3", "d4"], *([f"d{d}"] for d in range(5, 10))],
-    }
-    for unit, blocks in members.items():
-        gaps = [
-            [np.mean([churns[d, first] - churns[d, second] for d in of]) for of in blocks]
-            for first, second in pairwise(titles)
-        ]
-        expected = multipletests([stats.wilcoxon(of).pvalue for of in gaps], method="holm")[1]
-        found = resolution_elsewhere(datasets, values, pairwise(titles), unit)
-        assert found.adjusted == pytest.approx(expected.tolist())
-        assert found.differences == pytest.approx([np.mean(of) for of in gaps])
-    assert resolution_elsewhere(datasets, values, [("ERM", "ERM")]).adjusted == (1.0,), "equal methods do not differ"
-
-
-def test_pairs_with_and_without_ties_have_the_p_of_a_call_of_their_own(wide: list[Cell]):
-    datasets = by_name(wide)
+@pytest.mark.parametrize(
+    ("unit", "blocks"),
+    [("family", [[0, 1], *([d] for d in range(2, 10))]), ("group", [[0, 1, 2], [3, 4], 5, 6, 7, 8, 9])],
+)
+def test_methods_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell], unit, blocks):
     rng = np.random.default_rng(0)
-    values = {str(i): rng.normal(size=len(datasets)) for i in range(6)}
+    values = {str(i): rng.normal(size=10) for i in range(6)}
     values |= {"ties": values["0"].round(), "zero": np.r_[values["0"][:4], values["1"][4:]]}
-    pairs = list(combinations(values, 2))
-    gaps = [np.r_[np.mean(gap[:2]), gap[2:]] for gap in (values[first] - values[second] for first, second in pairs)]
-    expected = multipletests([stats.wilcoxon(gap).pvalue for gap in gaps], method="holm")[1]
-    assert resolution_elsewhere(datasets, values, pairs).adjusted == pytest.approx(expected.tolist())
+    pairs = [*combinations(values, 2)]
+    gaps = [[np.mean((values[first] - values[second])[of]) for of in blocks] for first, second in pairs]
+    found = resolution_elsewhere(by_name(wide), values, [*pairs, ("0", "0")], unit)
+    expected = multipletests([*(stats.wilcoxon(of).pvalue for of in gaps), 1.0], method="holm")[1]
+    assert found.adjusted == pytest.approx(expected.tolist())
+    assert found.differences == pytest.approx([*map(np.mean, gaps), 0])
 
 
 def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
@@ -369,7 +343,11 @@ def test_a_place_is_a_range_where_methods_cannot_be_told_apart(wide: list[Cell],
         make_cell("alike", predictions(500 + i, 0.2), dataset=name, about={"family": cell.facts.dataset.family})
         for i, (name, cell) in enumerate(of_erm.items())
     ]
-    summary = next(s for s in summaries(collect([*wide, *alike])) if s.key == "classification/wide")
+    summary, headline = summaries(collect([*wide, *alike]))  # and all, which are those of wide
+    assert [(s.key, len(s.datasets)) for s in (summary, headline)] == [
+        ("classification/wide", 10),
+        ("classification/headline", 4),
+    ]
     tests = dict(zip(summary.between.pairs, summary.between.adjusted, strict=True))
     assert [pair for pair, p in tests.items() if p > 0.05] == [tuple(row.title for row in summary.placed[2:])]
     assert [row.shown_place.text for row in summary.placed] == ["1", "2", "3–4", "3–4"]

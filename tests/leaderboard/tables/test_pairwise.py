@@ -20,7 +20,6 @@ from leaderboard.tables.pairwise import (
     measures_of,
     pairs_in,
     report,
-    title_of,
     to_table,
 )
 from leaderboard.write.formats import to_markdown
@@ -92,24 +91,23 @@ def test_regressions_are_compared_in_their_own_measures(world: Results):
 
 
 def test_what_cannot_be_compared_is_refused_by_name(world: Results):
-    with pytest.raises(UserError, match="did you mean 'bagging'"):
-        title_of(world.headline(), "baging")
-    with pytest.raises(UserError, match="no dataset has both ERM and nothing at the same train seeds: looked at"):
-        pairs_in(world.headline(), "ERM", "nothing", measures_of("classification"))
-    with pytest.raises(UserError, match="did you mean 'auroc'"):
-        measures_of("classification", ["aurocs"])
-    with pytest.raises(UserError, match="did you mean 'solubility'"):
-        datasets_on(world, "solubilty")
-    (solubility,) = world.of_task("regression")
-    with pytest.raises(UserError, match=r"has no such dataset under paper: .* some of its datasets: solubility$"):
-        report(replace(world, datasets=(solubility,)), "erm", "calm")
-    for nothing in ("", " , "):
-        with pytest.raises(UserError, match=f"--on '{nothing}': expected sets or datasets, as in headline"):
-            datasets_on(world, nothing)
-    with pytest.raises(UserError, match="datasets of one task"):
-        datasets_on(world, "mid,solubility")
-    both = [d.name for d in datasets_on(world, "edge,headline")]
+    alone = replace(world, datasets=world.of_task("regression"))
+    for refused, reason in (
+        (lambda: report(world, "baging", "erm"), "did you mean 'bagging'"),
+        (lambda: report(world, "erm", "bagging", ["aurocs"]), "did you mean 'auroc'"),
+        (lambda: report(world, "erm", "bagging", on="solubilty"), "did you mean 'solubility'"),
+        (lambda: report(world, "erm", "bagging", on=" , "), "--on ' , ': expected sets or datasets, as in headline"),
+        (lambda: report(world, "erm", "bagging", on="mid,solubility"), "datasets of one task"),
+        (lambda: report(world, "erm", "ERM"), "the same method"),
+        (lambda: report(world, "erm", "calm", sampling="halves"), "has no results under it; it has: paper"),
+        (lambda: report(alone, "erm", "calm"), r"no such dataset under paper: .* some of its datasets: solubility$"),
+        (lambda: pairs_in(world.headline(), "ERM", "no", measures_of("classification")), "no dataset has both ERM and"),
+    ):
+        with pytest.raises(UserError, match=reason):
+            refused()
+
+
+def test_sets_and_datasets_are_each_compared_once(world: Results):
+    both = [d.name for d in datasets_on(world, "edge,headline, mid, mid")]
     assert sorted(both) == sorted({"edge", *(d.name for d in world.headline())})
-    assert [d.name for d in datasets_on(world, "mid")] == [d.name for d in datasets_on(world, "mid, mid")] == ["mid"]
-    assert datasets_on(world, "headline") == world.headline()
     assert datasets_on(world, "regression") == world.of_task("regression")

@@ -63,22 +63,22 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(wo
     assert taken(fresh) == taken(first) == taken(again)
 
 
-@pytest.mark.parametrize("change", ["added", "removed", "predictions", "code", "title"])
-def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(world, make_cell, cache, change):
-    cells = cells_of(world)
+def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(world, cache):
+    cells = [cell for cell in cells_of(world) if cell.key.dataset in ("mid", "edge")]
     prepared(cells)
-    before = set(cache.iterdir())
     place = next(i for i, cell in enumerate(cells) if (cell.key.dataset, cell.key.method) == ("mid", "bagging"))
     old = cells[place]
     p = old.predictions["id"]
-    new = {
-        "added": [old, replace(old, key=replace(old.key, method="new"), title="New")],
+    changes = {
+        "added": [old, replace(keyed(old, method="new"), title="New")],
         "removed": [],
         "predictions": [replace(old, predictions={"id": replace(p, values=p.values[::-1].copy())})],
         "code": [keyed(old, code="d" * 16)],
         "title": [replace(old, title="Renamed")],
-    }[change]
-    changed = [*cells[:place], *new, *cells[place + 1 :]]
-    results = prepared(changed)
-    assert len(set(cache.iterdir()) - before) == 1
-    assert taken(results) == taken(collect(changed))
+    }
+    for change, new in changes.items():
+        before = set(cache.iterdir())
+        changed = [*cells[:place], *new, *cells[place + 1 :]]
+        results = prepared(changed)
+        assert len(set(cache.iterdir()) - before) == 1, change
+        assert taken(results) == taken(collect(changed))
