@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
     from benchmark.measure.intervals import Estimate
     from leaderboard.scoring.files import Table
+    from leaderboard.scoring.roles import Options
     from leaderboard.scoring.runs import Runs
 
 CLASSIFIER, REGRESSOR = "classifier", "regressor"
 BASELINE = "baseline"
+OPTIONS = ("kind", "classes", "logits")
+"""Keys of ``evaluator_config`` that say how predictions are read, as the options of the command line do."""
 KEYS = {"flips": "flips", "bad": "bad_flips", "good": "good_flips", "other": "wrong_to_wrong"}
 """Names of the gate's estimates in metrics, behind ``churn/``."""
 DIFFERENCE = "mean_absolute_difference"
@@ -36,7 +39,9 @@ class ChurnEvaluator(ModelEvaluator):
     """Logs how many predictions flip between a baseline and the evaluated model, which ones, and for better or worse.
 
     ``evaluator_config`` names the ``baseline``: ``models:/name/3``, ``models:/name@alias`` or ``runs:/<run id>/model``.
-    Like the evaluated model, it is loaded in this process; both predict for the same data. A classifier gets the
+    Like the evaluated model, it is loaded in this process; both predict for the same data. Where these can be read in
+    two ways, ``kind`` ("labels" or "probabilities"), ``classes`` (in the order of their numbers) and ``logits`` (names
+    of columns) say how, as the options of ``churn gate`` do. A classifier gets the
     metrics ``churn/flips``, with the targets also ``churn/bad_flips``, ``churn/good_flips`` and
     ``churn/wrong_to_wrong``, and the table ``churn/flips.json``; a regressor ``churn/mean_absolute_difference`` and
     ``churn/differences.json``. Both get what the scorecard says of two models, such as ``churn/rank_correlation`` and
@@ -84,7 +89,6 @@ class ChurnEvaluator(ModelEvaluator):
         from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact
 
         from leaderboard.scoring import readers
-        from leaderboard.scoring.roles import Options
 
         baseline = str(evaluator_config[BASELINE])
         try:
@@ -98,10 +102,12 @@ class ChurnEvaluator(ModelEvaluator):
         }
         try:
             tables = [_table(name, output, dataset, predictions) for name, output in outputs.items()]
-            old, new = readers.read(tables, Options(kind="values" if model_type == REGRESSOR else ""))
+            old, new = readers.read(tables, _options(evaluator_config, model_type))
             values, table = _compared(old, new, model_type == REGRESSOR)
         except UserError as error:
-            raise MlflowException.invalid_parameter_value(str(error)) from error
+            where = "; evaluator_config has these options as keys, such as {'classes': ['inactive', 'active']}"
+            known = any(f"--{name}" in str(error) for name in OPTIONS)
+            raise MlflowException.invalid_parameter_value(f"{error}{where if known else ''}") from error
         path = "churn/differences" if model_type == REGRESSOR else "churn/flips"
         metrics = {
             f"churn/{name}{end}": float(value)
@@ -119,6 +125,20 @@ class ChurnEvaluator(ModelEvaluator):
         client.log_text(run_id, text, f"{path}.json")  # log_table adds to the table of an earlier evaluation in the run
         artifact = JsonEvaluationArtifact(f"{client.get_run(run_id).info.artifact_uri}/{path}.json", json.loads(text))
         return EvaluationResult(metrics=metrics, artifacts={path: artifact})
+
+
+def _options(config: Mapping[str, Any], model_type: str) -> "Options":
+    """Return how predictions are to be read. Raises UserError for a key of another type."""
+    from leaderboard.scoring.roles import Options
+
+    given: dict[str, Any] = {"kind": "values" if model_type == REGRESSOR else ""}
+    for key in OPTIONS:
+        value = config.get(key, given.get(key, ()))
+        several = [value] if isinstance(value, str) else value
+        if not (isinstance(several, list | tuple) and all(isinstance(one, str) for one in several)):
+            raise UserError(f"evaluator_config: {key!r}: expected a text or a list of texts, found {value!r}")
+        given[key] = "".join(several) if key == "kind" else tuple(several)
+    return Options(**given)
 
 
 def _table(name: str, output: Any, dataset: Any, column: str | None) -> "Table":

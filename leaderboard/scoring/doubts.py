@@ -21,8 +21,7 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
     related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result)
     related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
-    mixed = _mixed(parts, options) if kind == "probabilities" else ""
-    return [*filter(None, [mixed, _far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
+    return [*filter(None, [_far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
 
 
 def _named(parts: Sequence[Part], result: Sequence[Runs]) -> list[tuple[str, np.ndarray]]:
@@ -33,16 +32,6 @@ def _named(parts: Sequence[Part], result: Sequence[Runs]) -> list[tuple[str, np.
         names = names if len(names) > 1 else part.role.predicted[-1:]
         every += [(f"{name} in {part.table.name}", values) for name, values in zip(names, runs.values, strict=True)]
     return every
-
-
-def _mixed(parts: Sequence[Part], options: Options) -> str:
-    """Return what to say if some single columns of probabilities are only 0 and 1, as classes are, and others not."""
-    names = [(part, name) for part in parts if not part.role.classes for name in part.role.predicted]
-    whole = [bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names]
-    if options.logits or all(whole) or not any(whole):
-        return ""
-    part, name = names[int(np.argmax(whole))]
-    return f"{name} in {part.table.name} is only 0 and 1, read as probabilities like the others"
 
 
 def _far(result: Sequence[Runs]) -> str:

@@ -76,7 +76,11 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
         if part.role.truth:
             _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
-    result = _runs(parts, options)
+    result, classes_alone = _runs(parts, options), ""
+    if result[0].kind == "probabilities" and not (options.kind or options.logits):
+        classes_alone = _with_classes(parts)
+    if classes_alone:
+        result = [replace(runs, kind="labels", values=runs.predicted_classes()) for runs in result]
     first = result[0]
     for runs in result[1:]:
         if first.y is None or runs.y is None:
@@ -89,7 +93,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {one} and "
                 f"{other}: expected the same in both: correct one, or give the right ones in a file with --truth"
             )
-    notes = [*filter(None, [named, *said_of(parts, result, outside, options), kept])]
+    notes = [*filter(None, [named, classes_alone, *said_of(parts, result, outside, options), kept])]
     columns = ["; ".join([*_said(part, bool(options.logits)), *notes]) + "." for part in parts]
     return [replace(runs, columns=text) for runs, text in zip(result, columns, strict=True)]
 
@@ -463,6 +467,21 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     return result
 
 
+def _with_classes(parts: Sequence[Part]) -> str:
+    """Return what to say if a single column is only 0 and 1, as predicted classes are, and other probabilities not."""
+    names = [(part, name) for part in parts for name in part.role.predicted]
+    whole = [
+        not part.role.classes and bool(np.isin(part.table.columns[name].numbers, (0, 1)).all()) for part, name in names
+    ]
+    if all(whole) or not any(whole):
+        return ""
+    part, name = names[whole.index(True)]
+    return (
+        f"{name} in {part.table.name} is only 0 and 1, so that all are compared as classes (--kind probabilities "
+        "compares them as probabilities)"
+    )
+
+
 def _labels(part: Part, name: str) -> list[frozenset[str]]:
     codes, texts = part.table.columns[name].encoded
     return [frozenset(map(plain, texts[np.unique(of_run)])) for of_run in codes[part.grid.at]]
@@ -515,6 +534,7 @@ def _coded(
         if true and predicted.isdisjoint(of_true.values()):
             raise mismatch  # no prediction could be right
         return classes, of_true, of_labels
+    name = next((part.table.name for part in parts if part.role.classes), name)
     every = {part.role.classes for part in parts if part.role.classes} or {("0", "1")}
     if len(every) > 1:
         both = " and ".join(map(str, sorted(every)))

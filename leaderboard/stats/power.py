@@ -49,13 +49,15 @@ class Components:
         """Return the expected squared standard error of the jackknife with ``r`` runs."""
         return 4 * self.run / r + 4 * self.pair / (r * (r - 2))
 
+    def times(self, factor: float) -> Self:
+        return replace(self, run=self.run * factor, pair=self.pair * factor)
+
     def range(self) -> tuple[Self, Self]:
         """Return the 95 % bounds of the variances given the pilot: χ² with ``RELIABLE`` (runs − splits) degrees of
         freedom, or with halvings − splits."""
         df = (self.runs - self.splits) * (RELIABLE if self.pairwise else 1)
-        factors = (float(df / chdtri(df, tail)) for tail in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2))
-        low, high = (replace(self, run=self.run * factor, pair=self.pair * factor) for factor in factors)
-        return low, high
+        low, high = (df / chdtri(df, tail) for tail in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2))
+        return self.times(float(low)), self.times(float(high))
 
 
 def components(splits: Sequence[np.ndarray]) -> Components:

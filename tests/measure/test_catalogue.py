@@ -210,8 +210,7 @@ def test_the_mean_over_pairs_counts_each_pair_once_and_is_nan_without_a_pair(p: 
     matrix = c.CHURN.of_runs(p)
     pairs = [matrix[pair] for pair in PAIRS]
     assert basics.mean_over_pairs(matrix) == c.CHURN.mean(p) == pytest.approx(np.mean(pairs))
-    one = p.only([0])
-    assert np.isnan([c.CHURN.mean(one), *c.example_flips(one), *c.example_sym_kl(one)]).all()
+    assert np.isnan(basics.mean_over_pairs(matrix[:1, :1]))
 
 
 def test_entropy_is_scipys(p: Predictions) -> None:
@@ -222,6 +221,11 @@ def test_the_gain_in_accuracy_is_the_good_flips_minus_the_bad_flips(p: Predictio
     after = predictions(p.values[::-1], p.y)
     gained = basics.good_flips(p, after).mean(axis=1) - basics.bad_flips(p, after).mean(axis=1)
     np.testing.assert_allclose(gained, c.ACCURACY.of_runs(after) - c.ACCURACY.of_runs(p))
+
+
+def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:
+    of_run = c.F1.of_runs(p)
+    assert c.drift(c.F1).mean(p) == pytest.approx(np.mean([abs(of_run[i] - of_run[j]) for i, j in PAIRS]))
 
 
 def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:
@@ -237,6 +241,13 @@ def test_certain_and_wrong_predictions_have_a_finite_loss_and_divergence() -> No
     p = predictions(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([0]))
     assert c.LOG_LOSS.of_runs(p) == pytest.approx([0, -np.log(1e-12)])
     assert c.SYM_KL.of_runs(p)[0, 1] == pytest.approx(-np.log(1e-12))
+
+
+def test_one_run_has_no_pairs() -> None:
+    p = predictions(np.array([[[0.9, 0.1]]]), np.array([0]))
+    assert np.isnan(c.example_flips(p)).all()
+    assert np.isnan(c.example_sym_kl(p)).all()
+    assert np.isnan(c.CHURN.mean(p))
 
 
 def test_the_top_overlap_is_that_of_sets_and_ties_go_by_id() -> None:

@@ -49,6 +49,14 @@ def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:
     assert half(jackknife([matrix])) == pytest.approx(stats.t.ppf(0.975, 6) * error)
 
 
+def test_over_splits_the_values_are_averaged_and_the_variance_divided() -> None:
+    matrix = random_matrix(np.random.default_rng(2), 6)
+    one, twice = jackknife([matrix]), jackknife([matrix, matrix])
+    assert twice.value == pytest.approx(one.value)
+    error = half(one) / stats.t.ppf(0.975, 5) / np.sqrt(2)
+    assert half(twice) == pytest.approx(stats.t.ppf(0.975, 10) * error)
+
+
 def test_splits_of_different_size_are_welchs_two_samples() -> None:
     # The sum of two means is the difference of one and minus the other.
     rng = np.random.default_rng(3)

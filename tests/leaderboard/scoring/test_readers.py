@@ -423,7 +423,7 @@ NOTES = [
     ([frame.drop(columns="smiles").reset_index(names="") for frame in two(p1=PAIR)], "^examples by the numbers of the"),
     (
         [two(y_true=TRUE, y_pred=CLASS[0])[0], two(y_true=TRUE, p1=CHANCE[1])[0]],
-        r"y_pred in a\.csv is only 0 and 1, read",
+        r"y_pred in a\.csv is only 0 and 1, so that all are compared as classes",
     ),
     ([two(hERG_pred=CLASS[0])[0], two(Ames_pred=CLASS[1])[0]], "differ: 'hERG_pred' in a.csv, 'Ames_pred' in b.csv"),
     ([two(rf_pred=CLASS[0])[0], two(xgb_pred=CLASS[1])[0]], "differ: 'rf_pred' in a.csv, 'xgb_pred' in b.csv"),
@@ -530,7 +530,8 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), UserError("without relation")),
         (
             wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE),
-            "4 runs: run0 … run3; truth: y_true; run3 in FILE is only 0 and 1, read as probabilities like the others.",
+            "4 runs: run0 … run3; truth: y_true; run3 in FILE is only 0 and 1, so that all are compared as classes "
+            "(--kind probabilities compares them as probabilities).",
         ),
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), UserError("beyond 0 to 1")),
         (wide(CHANCE, "seed{}", y_true=TRUE, seed5=0), UserError("'seed5': the same in every row.* --runs")),

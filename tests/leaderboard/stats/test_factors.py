@@ -66,7 +66,7 @@ def drawn(rng: np.random.Generator, levels: Levels, families: int) -> np.ndarray
 
 
 def test_shares_are_right_on_average_and_their_intervals_cover_them() -> None:
-    rng, levels, worlds = np.random.default_rng(0), grid(), 150
+    rng, levels, worlds = np.random.default_rng(0), grid(), 300
     # Kinds of a are of 4 pipelines each, and vary in 2 dimensions; those of b are of 3, and vary in 3.
     truth = {("a",): 8.0, ("b",): 0.0, ("a", "b"): 0.0, (FAMILY,): 12 * 4 + 4 * 1 + 3 * 0.25 + 0.25}
     truth |= {("a", FAMILY): 2 * (4 * 1 + 0.25), ("b", FAMILY): 3 * (3 * 0.25 + 0.25), (REST,): 6 * 0.25}

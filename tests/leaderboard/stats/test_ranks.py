@@ -1,10 +1,31 @@
-"""Ranks against the paper's, Demšar's critical values, and scikit-posthocs."""
+"""Ranks against Demšar's worked example, the paper's ranks, and Student's t."""
 
 import numpy as np
 import pytest
 
 from benchmark.measure.intervals import jackknife
 from leaderboard.stats.ranks import critical_difference, friedman, rank_intervals
+
+DEMSAR_METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
+DEMSAR_AUC = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975],  # printed as 0.975 (rank 2) and 0.975 (rank 3)
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+"""Demšar 2006 (JMLR 7:1–30), table 6: AUC of four algorithms on 14 datasets."""
 
 PAPER_METHODS = ("ERM", "MC dropout", "SWA", "Deep ensemble", "Bagging K=2", "Bagging K=5", "Twin")
 PAPER_DATASETS = ("AMES", "BACE", "BBB-Martins", "BBBP", "CYP2D6-Sub", "DILI", "MOF-thermal", "Pgp", "TADF")
@@ -35,7 +56,21 @@ def names(n: int) -> list[str]:
     return [f"d{i}" for i in range(n)]
 
 
-@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (4, 2.569), (10, 3.164)])
+def test_demsars_worked_example() -> None:
+    ranking = friedman(-DEMSAR_AUC, DEMSAR_METHODS, names(14))
+    assert ranking.mean_ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
+    uncorrected = ranking.chi2 * (1 - (3 * 6 + 60) / (14 * 4 * 15))  # three ties of two and one of four
+    assert uncorrected == pytest.approx(9.28, abs=0.005)
+    assert 13 * uncorrected / (14 * 3 - uncorrected) == pytest.approx(3.69, abs=0.005)  # Iman and Davenport's F
+    assert ranking.critical_difference == pytest.approx(1.25, abs=0.005)
+    assert ranking.groups == (("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"),)  # "not powerful enough" at 5 %
+    assert ranking.n == 14
+
+
+@pytest.mark.parametrize(
+    ("k", "q"),
+    [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (6, 2.850), (7, 2.949), (8, 3.031), (9, 3.102), (10, 3.164)],
+)
 def test_the_critical_difference_has_demsars_critical_values(k: int, q: float) -> None:
     assert critical_difference(10, k) / np.sqrt(k * (k + 1) / 60) == pytest.approx(q, abs=0.001)  # his table 5a
 
@@ -74,7 +109,33 @@ def test_groups_are_the_largest_sets_without_a_significant_difference() -> None:
     assert ranking.groups[0] == ("Twin", "Bagging K=5", "Bagging K=2")
 
 
-def test_a_family_counts_once_averaged_over_what_is_complete_of_it() -> None:
+def test_a_method_that_differs_from_all_is_a_group_of_its_own() -> None:
+    values = np.tile([1.0, 2.0, 3.0], (40, 1))
+    assert friedman(values, "abc", names(40)).groups == (("a",), ("b",), ("c",))
+
+
+def test_incomplete_datasets_are_dropped_and_named() -> None:
+    holes = DEMSAR_AUC.copy()
+    holes[[3, 7], [0, 2]] = np.nan
+    ranking = friedman(holes, DEMSAR_METHODS, names(14))
+    rest = friedman(np.delete(DEMSAR_AUC, [3, 7], axis=0), DEMSAR_METHODS, names(12))
+    assert (ranking.n, ranking.chi2, ranking.p) == (12, rest.chi2, rest.p)
+
+
+def test_a_family_counts_once() -> None:
+    once = friedman(PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS)
+    twice = friedman(
+        np.vstack([PAPER_CHURN, PAPER_CHURN[2]]),
+        PAPER_METHODS,
+        (*PAPER_DATASETS, "copy"),
+        (*PAPER_DATASETS, "BBB-Martins"),
+    )
+    assert twice.n == 9
+    assert twice.blocks[2] == "BBB-Martins + copy"
+    assert (twice.mean_ranks.tolist(), twice.chi2) == (once.mean_ranks.tolist(), once.chi2)
+
+
+def test_a_family_is_averaged_over_what_is_complete_of_it() -> None:
     values = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 7.0], [np.nan, 0.0, 9.0], [1.0, 2.0, 3.0]])
     ranking = friedman(values, "abc", "wxyz", ["f", "f", "f", "z"])
     assert ranking.blocks == ("w + x", "z")
@@ -114,22 +175,25 @@ def test_rank_intervals_agree_with_friedman_and_contain_the_mean_rank() -> None:
     found = rank_intervals(quantities)
     assert [e.value for e in found] == pytest.approx(ranking.mean_ranks.tolist())
     assert all(1 <= e.low <= e.value <= e.high <= 4 for e in found)
-    assert rank_intervals(quantities) == found
+    again = rank_intervals(quantities)
+    assert found == again
 
 
-def test_rank_intervals_use_complete_datasets_count_families_once_and_take_any_runs_and_splits() -> None:
+def test_rank_intervals_use_complete_datasets_and_count_families_once() -> None:
     rng = np.random.default_rng(3)
-    quantities = [
-        [[rng.normal(m, 1, size=5 + i) for _ in range(1 + i)] for i, m in enumerate((0, 0.5, 1))] for _ in "1234"
-    ]
+    quantities = [[[rng.normal(m, 1, size=5)] for m in (0.0, 0.5, 1.0)] for _ in range(4)]
     incomplete = [*quantities, [[rng.normal(size=5)], [], [rng.normal(size=5)]]]
     assert rank_intervals(incomplete) == rank_intervals(quantities)
     values = np.array([[jackknife(splits).value for splits in methods] for methods in quantities])
     families = ["f", "f", "g", "h"]
     expected = friedman(values, "abc", names(4), families).mean_ranks
-    found = rank_intervals(quantities, families)
-    assert [e.value for e in found] == pytest.approx(expected.tolist())
-    assert not np.isnan([e.low for e in found]).any()
+    assert [e.value for e in rank_intervals(quantities, families)] == pytest.approx(expected.tolist())
+
+
+def test_rank_intervals_take_methods_with_different_numbers_of_runs_and_splits() -> None:
+    rng = np.random.default_rng(4)
+    quantities = [[[rng.normal(size=9)], [rng.normal(size=10), rng.normal(size=8)]] for _ in range(3)]
+    assert not np.isnan([e.low for e in rank_intervals(quantities)]).any()
 
 
 def test_methods_without_any_variance_have_certain_ranks() -> None:
