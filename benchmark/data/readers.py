@@ -44,6 +44,7 @@ UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 WORKBOOK = b"PK\x03\x04"
 """The first bytes of an Excel workbook."""
 OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls), or one that is protected by a password",
     b"BZh91AY&SY": "compressed by bzip2",
     b"\xfd7zXZ": "compressed by xz",
     b"7z\xbc\xaf": "an archive of 7-Zip",
@@ -69,14 +70,10 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     separator = ""
     twice: set[str] = set()
     try:
-        if content.startswith(b"\xd0\xcf\x11\xe0") and "EncryptedPackage".encode("utf-16-le") in content:
-            raise ValueError("it is protected by a password: save it without")
-        if content.startswith(b"\xd0\xcf\x11\xe0"):
-            raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
-        if sheet and not content.startswith(WORKBOOK):
-            raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
         if kind := next((kind for magic, kind in OTHERS.items() if content.startswith(magic)), ""):
             raise ValueError(f"it is {kind}: save the table as CSV, Excel workbook (.xlsx) or Parquet")
+        if sheet and not content.startswith(WORKBOOK):
+            raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
         if content.startswith(b"PAR1"):
             header, cells, lines, native = _parquet(content)
         elif content.startswith(WORKBOOK):
@@ -130,11 +127,8 @@ def _decoded(content: bytes, name: str, notes: list[str]) -> str:
         except UnicodeDecodeError as error:
             odd = error.start
         if not marked and not UTF8.search(content):
-            try:
+            with suppress(UnicodeDecodeError):
                 text = content.decode("cp1252")
-            except UnicodeDecodeError as error:
-                odd = error.start
-            else:
                 example = re.search(r"[\w.]*[^\x00-\x7f][\w.]*", text)
                 notes.append(f"text read as Windows-1252, as in {example[0] if example else ''!r}: else save as UTF-8")
                 return text
@@ -324,9 +318,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
 
 def _separator(text: str) -> str:
     """Return the mark by which most rows have as many fields as the header, else the one that divides the header most.
-
-    Raises ValueError if two marks divide rows and header alike.
-    """
+    Raises ValueError if two do alike."""
     found = []
     for mark in "\t,;|":
         reader = csv.reader(io.StringIO(text[:PROBED], newline=""), delimiter=mark, strict=True)
@@ -354,6 +346,15 @@ def _names(header: Iterable[str]) -> list[str]:
     """Make the names of columns distinct from each other and from ours: a second ``a`` becomes ``a.1``."""
     ours = [LINE, REPEATED]
     return distinct([*ours, *header], ".", 1)[len(ours) :]
+
+
+def refuse_repeated(table: pd.DataFrame, names: Iterable[str], file: str) -> None:
+    """Raise UserError if several columns of a table, or several fields of a record, have one of these names."""
+    if twice := [name for name in names if name in table.attrs.get("repeated", ())]:
+        raise UserError(
+            f"{file}: several columns are called {twice[0]!r}: rename those that are not meant; in an SDF, they are "
+            "fields of one record"
+        )
 
 
 def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:

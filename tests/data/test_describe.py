@@ -16,7 +16,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import SMILES, csv, dataset, labelled, materials, saved, table, workbook
+from .conftest import SMILES, csv, dataset, labelled, materials, saved, workbook
 
 
 def described(folder, texts, columns=None, **given):
@@ -34,38 +34,69 @@ def fields_of(folder, rows, target="y", **given):
 # Two classes
 
 
+CLASSES = [
+    *(("0", "1", None), ("0.0", "1.0", None), ("false", "true", "true"), ("inactive", "active", "active")),
+    *(("BBB-", "BBB+", "BBB+"), ("-", "+", "+"), ("non-toxic", "toxic", "toxic"), ("nein", "ja", "ja")),
+    *(("blue", "red", "red"), ("negative", "mutagenic", "mutagenic"), ("no effect", "blocks", "blocks")),
+    ("Inactive (IC50>10uM)", "Active (IC50<=10uM)", "Active (IC50<=10uM)"),
+    *(("low permeability", "high permeability", "high permeability"), ("2", "1", "1"), ("-1.0", "1.0", "1")),
+]
+"""Classes 0 and 1, and what the TOML calls the latter."""
+WHOLE, SPREAD = [str(i) for i in range(36)], [f"{i / 7:.3f}" for i in range(36)]
+UPPER = [int(i >= 18) for i in range(36)]
+UNIT = {"task": "regression", "missing": ("n. d.",)}
+LOGS = [">720.5", ">1000", ">=2000", "<900", "<1200", "<1000", "<=1000", "20", "5000", "1000", "20", "5000"]
+DECIDED = [None, 1, 1, 0, None, 0, None, 0, 1, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
-    ("zero", "one", "positive"),
+    ("texts", "given", "labels", "about"),
     [
-        ("0", "1", None),
-        ("0.0", "1.0", None),
-        ("false", "true", "true"),
-        ("inactive", "active", "active"),
-        ("BBB-", "BBB+", "BBB+"),
-        ("-", "+", "+"),
-        ("non-toxic", "toxic", "toxic"),
-        ("nein", "ja", "ja"),
-        ("blue", "red", "red"),
-        ("negative", "mutagenic", "mutagenic"),
-        ("no effect", "blocks", "blocks"),
-        ("Inactive (IC50>10uM)", "Active (IC50<=10uM)", "Active (IC50<=10uM)"),
-        ("low permeability", "high permeability", "high permeability"),
-        ("2", "1", "1"),
-        ("-1.0", "1.0", "1"),
+        *(([zero, one], {}, [0, 1], {"task": "classification", "positive": name}) for zero, one, name in CLASSES),
+        (
+            ["inactive", "Active", " INACTIVE", "ACTIVE ", "Inactive", "active"],
+            *({}, [0, 1], {"notes": "6 spellings of 2 classes, but for capitals and blanks"}),
+        ),
+        *(
+            (texts, {}, [*map(float, texts)], {"task": "regression", "positive": None})
+            for texts in (SPREAD, WHOLE[1:11])
+        ),
+        (["1e-2", "2.5E1", "-4", "\u22123.5"], {}, [0.01, 25, -4, -3.5], {"task": "regression"}),
+        (["0", "0.5", "1"], {"task": "regression"}, [0, 0.5, 1], {}),
+        (["0", "0.5", "1"], {"task": "classification"}, [0, 1, 2], {"classes": ("0", "0.5", "1")}),
+        (["0", "1", "2", "2.0"], {"task": "classification"}, [0, 1, 2, 2], {"classes": ("0", "1", "2")}),
+        (["0", "1", "-1.0"], {"ignore_value": ["-1"]}, [0, 1, None], {"missing": ("-1",)}),
+        (["0", "1", "-1"], {"classes": ["-1", "0", "1"]}, [1, 2, 0], {}),
+        (WHOLE, {"positive": ">= median"}, UPPER, {"class_names": ("< median", "≥ median")}),
+        (WHOLE, {"positive": ">= 18"}, UPPER, {"class_names": ("< 18", "≥ 18")}),
+        (["7,74", "5,81", "6"], {}, [7.74, 5.81, 6], {"decimal": ",", "notes": "is read as"}),
+        (["1.234,5", "12,25", "7"], {}, [1234.5, 12.25, 7], {"decimal": ",", "notes": "is read as"}),
+        (["1,234.5", "12.25", "7"], {}, [1234.5, 12.25, 7], {"decimal": ".", "notes": "is read as"}),
+        (["-,5", "3,14", "1,5e2"], {}, [-0.5, 3.14, 150], {"decimal": ",", "notes": "is read as"}),
+        *(
+            ([f"95{unit}", f"5{unit}", f"77{unit}", "N. d."], {}, [95, 5, 77, None], UNIT | {"suffix": unit.strip()})
+            for unit in ("%", " %", " nM", "µM", " mg/mL")
+        ),
+        (["25 °C", "60 °C", "reflux"], {"classes": ["25 °C", "60 °C", "reflux"]}, [0, 1, 2], {}),
+        (["1M", "2M", "3T"], {"classes": ["1M", "2M", "3T"]}, [0, 1, 2], {}),
+        (["4 h", "4 h", "4 h", "overnight"], {}, [0, 0, 0, 1], {}),
+        *(
+            ([f"{mark}30", "20", "7.5", "3"], {}, [30, 20, 7.5, 3], {"notes": "9 of 36 values are approximate (~)"})
+            for mark in ("~", "≈ ")
+        ),
+        (["=30", "20", "7.5", "3"], {}, [30, 20, 7.5, 3], {}),
+        (["1.5", ">10", "2.5", "<0.5", ">2", "=4"], {}, [1.5, None, 2.5, None, None, 4], {"bounds": "exclude"}),
+        (["1.5", ">10", "2.5", "<0.5", ">2", "=4"], {"positive": ">= 3"}, [0, 1, 0, 0, None, 1], {}),
+        (LOGS, {"positive": ">= 1000"}, DECIDED, {}),
+        (LOGS, {"positive": ">= 3", "log10": True}, DECIDED, {"notes": "the logarithm is cut: >= 3 is >= 10^3 in the"}),
     ],
 )
-def test_two_values_are_classes_and_class_one_is_the_one_that_says_yes(tmp_path, zero, one, positive):
-    spec = dataset(csv(tmp_path, [zero, one]))
-    assert (spec.task, spec.positive) == ("classification", positive)
-    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
-    assert len(spec.class_names) == 2
-
-
-def test_capitals_and_blanks_make_no_class_and_a_line_says_so(tmp_path):
-    spec = dataset(csv(tmp_path, ["inactive", "Active", " INACTIVE", "ACTIVE ", "Inactive", "active"]))
-    assert spec.notes.startswith("6 spellings of 2 classes, but for capitals and blanks")
-    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
-    assert "% Active" in to_text(examine(spec, 99)) or "% active" in to_text(examine(spec, 99))
+def test_a_target_is_read_as_it_is_meant(tmp_path, texts, given, labels, about):
+    spec = dataset(csv(tmp_path, texts), **given)
+    turns = {smiles: labels[i % len(labels)] for i, smiles in enumerate(SMILES)}
+    assert labelled(spec) == pytest.approx({smiles: y for smiles, y in turns.items() if y is not None}, rel=1e-6)
+    for name, value in about.items():
+        assert value in spec.notes if name == "notes" else value == getattr(spec, name), name
 
 
 # Missing values
@@ -133,15 +164,6 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
         fields_of(tmp_path, rows, ignore_value=["1"])
 
 
-def test_minus_one_beside_zero_and_one_is_asked_about_whatever_the_task(tmp_path):
-    for task in ("", "classification"):
-        with pytest.raises(UserError, match=r"-1 \(12 rows\).*--ignore-value -1; if it is a class, --classes=-1,0,1"):
-            described(tmp_path, ["0", "1", "-1"], task=task)
-    spec = dataset(csv(tmp_path, ["0", "1", "-1.0"]), ignore_value=["-1"])
-    assert len(load_rows(spec).used) == 24
-    assert described(tmp_path, ["0", "1", "-1"], classes=["-1", "0", "1"])[0]["classes"] == ["-1", "0", "1"]
-
-
 @pytest.mark.parametrize(
     ("texts", "value"),
     [
@@ -171,28 +193,6 @@ def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
 # Numbers
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [[f"{i / 7:.3f}" for i in range(36)], [str(i) for i in range(1, 11)], ["1e-2", "2.5E1", "-4", "\u22123.5"]],
-    ids=["continuous", "ints from 1 to 10", "exponents and a typographic minus"],
-)
-def test_more_than_two_numbers_are_a_regression(tmp_path, texts):
-    spec = dataset(csv(tmp_path, texts))
-    assert (spec.task, spec.positive) == ("regression", None)
-    numbers = [float(text.replace("\u2212", "-")) for text in texts]
-    assert labelled(spec) == pytest.approx({s: numbers[i % len(texts)] for i, s in enumerate(SMILES)}, rel=1e-6)
-
-
-@pytest.mark.parametrize("texts", [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"]])
-def test_a_few_whole_numbers_are_asked_about_and_may_be_classes(tmp_path, texts):
-    with pytest.raises(UserError, match="classes or numbers\\? Use --task classification or --task regression"):
-        described(tmp_path, texts)
-    assert described(tmp_path, texts, task="regression")[0]["task"] == "regression"
-    spec = dataset(csv(tmp_path, texts), task="classification")
-    assert len(spec.classes) == 3
-    assert set(labelled(spec).values()) == {0, 1, 2}
-
-
 @pytest.mark.parametrize("molecules", [True, False])
 def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules):
     rows = pd.DataFrame({"y": [min(i, 30) / 5 for i in range(36)], "x": range(36), "z": [i % 5 for i in range(36)]})
@@ -203,16 +203,6 @@ def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(t
     if not molecules:
         assert "no feature, as it may say which values are bounds: 'censored'" in fields["notes"]
         assert "censored" in fields["ignore"]
-
-
-def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
-    texts = [str(i) for i in range(36)]
-    with pytest.raises(UserError, match=r"found 36 different numbers: say where to cut .* --positive '>= median'"):
-        described(tmp_path, texts, task="classification")
-    for positive, names in ((">= median", ("< median", "≥ median")), (">= 18", ("< 18", "≥ 18"))):
-        spec = dataset(csv(tmp_path, texts), positive=positive)
-        assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}
-        assert spec.class_names == names
 
 
 @pytest.mark.parametrize(
@@ -240,22 +230,6 @@ def test_a_cut_is_read_as_the_column_is_written(tmp_path, unit, decimal, positiv
         return
     assert described(tmp_path, texts, positive=positive)[0]["positive"] == cut
     assert labelled(dataset(tmp_path / "assay.csv", positive=positive)) == {s: i >= 18 for i, s in enumerate(SMILES)}
-
-
-@pytest.mark.parametrize(
-    ("texts", "numbers", "decimal"),
-    [
-        (["7,74", "5,81", "6"], [7.74, 5.81, 6], ","),
-        (["1.234,5", "12,25", "7"], [1234.5, 12.25, 7], ","),
-        (["1,234.5", "12.25", "7"], [1234.5, 12.25, 7], "."),
-        (["-,5", "3,14", "1,5e2"], [-0.5, 3.14, 150], ","),
-    ],
-)
-def test_commas_in_numbers_are_read_where_they_cannot_be_mistaken(tmp_path, texts, numbers, decimal):
-    spec = dataset(csv(tmp_path, texts))
-    assert spec.decimal == decimal
-    assert "is read as" in spec.notes
-    assert labelled(spec) == pytest.approx({s: numbers[i % 3] for i, s in enumerate(SMILES)})
 
 
 @pytest.mark.parametrize(
@@ -308,18 +282,6 @@ def test_points_in_a_feature_that_may_stand_between_thousands_are_asked_about(
 
 
 @pytest.mark.parametrize(
-    ("texts", "given"),
-    [
-        (["25 °C", "60 °C", "reflux"], {"classes": ["25 °C", "60 °C", "reflux"]}),
-        (["1M", "2M", "3T"], {"classes": ["1M", "2M", "3T"]}),
-        (["4 h", "4 h", "4 h", "overnight"], {}),
-    ],
-)
-def test_classes_that_look_like_quantities_stay_classes(tmp_path, texts, given):
-    assert labelled(dataset(csv(tmp_path, texts), **given)).keys() == {*SMILES}
-
-
-@pytest.mark.parametrize(
     ("name", "values"),
     [
         ("fold_change", [1, 2, 3]),
@@ -360,13 +322,6 @@ def test_a_row_that_sums_up_the_others_and_a_number_for_what_is_missing_are_name
         UserError, match="column 'material', line 31: 'Total: n=29' is by its name no row but a summary"
     ):
         fields_of(tmp_path, rows, "stable")
-
-
-@pytest.mark.parametrize("mark", ["~", "=", "≈ "])
-def test_approximate_values_are_counted_and_read(tmp_path, mark):
-    notes = described(tmp_path, [f"{mark}30", "20", "7.5", "3"])[1]
-    assert ("9 of 36 values are approximate (~)" in notes) == (mark != "=")
-    assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {30, 20, 7.5, 3}
 
 
 @pytest.mark.parametrize(
@@ -427,14 +382,6 @@ def test_a_column_of_texts_and_numbers_of_a_workbook_keeps_both(tmp_path):
     assert load_rows(spec).x[:3, 0].tolist() == [10.629, 0.5, 7]
 
 
-@pytest.mark.parametrize("unit", ["%", " %", " nM", "µM", " mg/mL"])
-def test_a_unit_after_every_number_is_left_off(tmp_path, unit):
-    spec = dataset(csv(tmp_path, [f"95{unit}", f"5{unit}", f"77{unit}", "N. d."]))
-    assert (spec.task, spec.suffix, spec.missing) == ("regression", unit.strip(), ("n. d.",))
-    assert load_rows(spec).table["no_target"].sum() == 9
-    assert set(labelled(spec).values()) == {95.0, 5.0, 77.0}
-
-
 @pytest.mark.parametrize("texts", [["1.2 ± 0.3", "3 ± 1", "4 ± 2"], ["1 234,5", "2 000", "7"], ["$5", "$7", "$9"]])
 def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, texts):
     with pytest.raises(UserError, match=r"line \d: expected a number or a word, found .* or say --task classification"):
@@ -479,6 +426,15 @@ def test_dates_as_a_target_are_pointed_at_and_orders_of_magnitude_better_as_a_lo
     [
         (["", "NA", "nan"], {}, r"assay\.csv: column 'y' is empty"),
         (["active"], {}, r"'y' holds only 'active'"),
+        *(
+            (texts, {}, "classes or numbers\\? Use --task classification or --task regression")
+            for texts in (["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"])
+        ),
+        *(
+            (["0", "1", "-1"], {"task": task}, r"-1 \(12 rows\).*--ignore-value -1; if it is a class, --classes=-1,0,1")
+            for task in ("", "classification")
+        ),
+        (WHOLE, {"task": "classification"}, "found 36 different numbers: say where to cut .* --positive '>= median'"),
         (["1", "1.0"], {}, "'y' holds only '1'"),
         ([">1.5", "<3", ">4"], {}, r"'y': all 36 values are bounds \(< or >\): take them .* --bounds exact"),
         (["0", "1", "inf"], {}, r"'y', line 4: expected a number, found 'inf'"),
@@ -568,33 +524,6 @@ def test_a_bound_in_the_target_beside_a_column_of_relations_is_one_unless_they_c
     assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {1.5, 7.25}
     assert {*labelled(dataset(tmp_path / "assay.csv", positive=">= 5")).values()} == {0, 1}
     assert load_rows(dataset(tmp_path / "assay.csv", positive=">= 5")).table["bound"].sum() == 0
-
-
-def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_path):
-    texts = ["1.5", ">10", "2.5", "<0.5", ">2", "=4"]
-    spec = dataset(csv(tmp_path, texts))
-    assert set(labelled(spec).values()) == {1.5, 2.5, 4.0}
-    spec = dataset(csv(tmp_path, texts), positive=">= 3")
-    assert {labelled(spec)[SMILES[i]]: texts[i] for i in (0, 1, 3, 5)} == {0: "<0.5", 1: "=4"}
-    assert SMILES[4] not in labelled(spec)
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [(">720.5", None), (">1000", 1), (">=2000", 1), ("<900", 0), ("<1200", None), ("<1000", 0), ("<=1000", None)],
-)
-@pytest.mark.parametrize(("log10", "cut"), [(True, "3"), (False, "1000")])
-def test_a_bound_decides_a_class_on_the_scale_of_the_cut(tmp_path, text, label, log10, cut):
-    spec = dataset(csv(tmp_path, [text, "20", "5000", "1000"]), positive=f">= {cut}", log10=log10)
-    found = labelled(spec)
-    assert [found.get(smiles) for smiles in SMILES[:4]] == [label, 0, 1, 1]
-
-
-def test_the_scale_of_a_cut_is_said(tmp_path):
-    _, notes = described(tmp_path, ["20", "3000"], positive=">= 3", log10=True)
-    assert notes == "the logarithm is cut: >= 3 is >= 10^3 in the table"
-    with pytest.raises(UserError, match=r"one class, '< 1000' \(of the logarithm, the cut is 10\^1000 in the table\)"):
-        dataset(tmp_path / "assay.csv", positive=">= 1000", log10=True)
 
 
 @pytest.mark.parametrize("word", ["A", "approx", "?"])
@@ -694,29 +623,21 @@ def test_the_column_of_the_smiles_is_found_by_name_or_content(tmp_path, columns,
     assert fields_of(tmp_path, rows)["smiles"] == chosen
 
 
-def test_of_several_columns_that_may_hold_the_smiles_one_must_be_chosen(tmp_path):
-    for names in (["smiles_raw", "smiles_clean"], ["mol", "product"]):
-        rows = table(["0", "1"], other=SMILES).set_axis([names[0], "y", names[1]], axis=1)
-        with pytest.raises(UserError, match=f"{names[0]}, {names[1]}; choose one with --smiles"):
-            fields_of(tmp_path, rows)
-        assert fields_of(tmp_path, rows, smiles=names[1])["smiles"] == names[1]
-
-
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "message", "chosen"),
     [
-        ({"has_smiles": "yes", "mol": SMILES}, "SMILES: has_smiles, mol; choose one with --smiles"),
-        ({"SMILES": "S-7", "mol": SMILES}, "SMILES: SMILES, mol; choose one with --smiles"),
-        ({"has_smiles": "no", "smiles_ok": "yes", "mol": SMILES}, "SMILES: has_smiles, smiles_ok, mol; choose one"),
-        ({"SMILES": "InChI=1S/CH4/h1H4"}, "column 'SMILES' holds InChI, which is not supported"),
+        *(({a: SMILES, b: SMILES}, f"{a}, {b}; choose", b) for a, b in (("smiles_raw", "smiles_clean"), ("mol", "r"))),
+        ({"has_smiles": "yes", "mol": SMILES}, "SMILES: has_smiles, mol; choose one with --smiles", "mol"),
+        ({"SMILES": "S-7", "mol": SMILES}, "SMILES: SMILES, mol; choose one with --smiles", "mol"),
+        ({"has_smiles": "no", "smiles_ok": "yes", "mol": SMILES}, "has_smiles, smiles_ok, mol; choose one", "mol"),
+        ({"SMILES": "InChI=1S/CH4/h1H4", "x": ["C", "O"] * 18}, "column 'SMILES' holds InChI, which is not supp", "x"),
     ],
 )
-def test_a_column_that_is_called_smiles_and_holds_none_is_not_taken(tmp_path, columns, message):
+def test_where_the_column_of_the_smiles_is_not_clear_one_must_be_chosen(tmp_path, columns, message, chosen):
     rows = pd.DataFrame({**columns, "y": ["0", "1"] * 18}, index=range(36))
     with pytest.raises(UserError, match=message):
         fields_of(tmp_path, rows)
-    rows = rows.drop(columns="mol", errors="ignore").assign(SMILES=["C", "O"] * 18)
-    assert fields_of(tmp_path, rows)["smiles"] == "SMILES"
+    assert fields_of(tmp_path, rows, smiles=chosen)["smiles"] == chosen
 
 
 @pytest.mark.parametrize(
@@ -914,15 +835,6 @@ def test_texts_become_features_one_for_each_category(tmp_path, smiles):
     np.testing.assert_array_equal(loaded.x[:4, numbers:], [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1]])
     with pytest.raises(UserError, match=r"column 'dose': expected 2 to 100 different texts for --one-hot, found 1"):
         describe_file(csv(tmp_path, ["0", "1"], dose=["5"]), target="y", one_hot=["dose"])
-
-
-def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
-    materials().to_csv(tmp_path / "materials.csv", index=False)
-    spec = dataset(tmp_path / "materials.csv", target="stable")
-    assert (spec.smiles, spec.id, spec.ignore) == ("", "material", ("metal",))
-    assert (spec.features, spec.split, spec.positive) == (("columns",), "random:0.8", "yes")
-    problem = load_problem(str(spec.path))
-    assert problem.train.x.shape == (24, 2)
 
 
 def test_columns_that_are_no_features_for_a_text_are_named_with_it(tmp_path):
