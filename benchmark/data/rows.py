@@ -161,15 +161,11 @@ def parsed(text: str) -> tuple[Chem.Mol | None, bool]:
 def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataFrame:
     """Return ``smiles``, of which features are computed, ``canonical`` and ``scaffold`` (both empty for what cannot be
     parsed or is too large), and whether it is ``too_large``."""
-    if len(smiles) < PARALLEL:
-        parts = [_parsed(smiles, scaffolds, desalt)]
-    else:
-        from joblib import Parallel, delayed
+    from joblib import Parallel, delayed
 
-        blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
-        parts = Parallel(n_jobs=-1, inner_max_num_threads=1)(
-            delayed(_parsed)(block, scaffolds, desalt) for block in blocks
-        )
+    blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
+    pool = Parallel(n_jobs=1 if len(smiles) < PARALLEL else -1, inner_max_num_threads=1)
+    parts = pool(delayed(_parsed)(block, scaffolds, desalt) for block in blocks)
     found = [one for part in parts for one in part]
     return pd.DataFrame(found, columns=["smiles", "canonical", "scaffold", "too_large"]).astype({"too_large": bool})
 

@@ -494,115 +494,98 @@ def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, m
 # Bounds
 
 
-@pytest.mark.parametrize(
-    ("name", "marks"),
-    [
-        *(("relation", ["=", ">", "=", "="]), ("Standard Relation", ["'='", "'>='", "'<='", "'='"])),
-        *(("qualifier", ["eq", "lt", "", "equal"]), ("Mod", ["=", "=>", "=<", "="])),
-    ],
-)
-def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, name, marks):
-    fields, notes = described(tmp_path, ["1.5", "10", "2.5", "7.25"], {name: marks})
-    bounds = 9 * sum(bool({"<", ">", "t"} & {*mark}) for mark in marks)
-    assert (fields["relation"], fields["bounds"]) == (name, "exclude")
-    assert f"{bounds} of 36 values are bounds (< or >), left out" in notes
-    assert offers(tmp_path / "assay.csv", fields) == []
-    spec = dataset(tmp_path / "assay.csv")
-    assert load_rows(spec).table["bound"].sum() == bounds
-    assert len(load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used) == 36
-
-
-@pytest.mark.parametrize("stated", ["=", "", ">", "<"])
-def test_a_bound_in_the_target_beside_a_column_of_relations_is_one_unless_they_contradict(tmp_path, stated):
-    texts, relations = ["1.5", "> 10", "2.5", "7.25"], ["=", stated, "<", "="]
-    if stated == "<":
-        with pytest.raises(UserError, match=r"line 3: '> 10' is another bound than '<' in column 'rel': correct"):
-            described(tmp_path, texts, {"rel": relations})
-        return
-    _, notes = described(tmp_path, texts, {"rel": relations})
-    assert "18 of 36 values are bounds" in notes
-    assert set(labelled(dataset(tmp_path / "assay.csv")).values()) == {1.5, 7.25}
-    assert {*labelled(dataset(tmp_path / "assay.csv", positive=">= 5")).values()} == {0, 1}
-    assert load_rows(dataset(tmp_path / "assay.csv", positive=">= 5")).table["bound"].sum() == 0
-
-
-@pytest.mark.parametrize("word", ["A", "approx", "?"])
-def test_a_text_that_is_no_relation_beside_some_is_refused_and_a_column_of_such_texts_is_said(tmp_path, word):
-    with pytest.raises(UserError, match=rf"assay\.csv: column 'relation', line 4: {re.escape(repr(word))} is no relat"):
-        described(tmp_path, ["1.5", "10", "2.5"], {"relation": ["=", ">", word]})
-    fields, notes = described(tmp_path, ["1.5", "10", "2.5"], {"relation": [word, "B"]})
-    assert "relation" not in fields
-    assert f"'relation' holds no relations, but {word!r} (18), 'B' (18): all values are taken as exact" in notes
-
-
-@pytest.mark.parametrize("word", ["n.d.", "-"])
-def test_a_word_beside_a_missing_value_is_no_relation_that_counts(tmp_path, word):
-    fields, _ = described(tmp_path, ["1.5", "10", "2.5", word], {"relation": ["=", ">", "=", word]})
-    assert fields["relation"] == "relation"
-    assert load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used["target"].nunique() == 3
-
-
-def test_each_target_takes_the_relations_beside_it(tmp_path):
-    columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
-    csv(tmp_path, ["0", "1"], **columns)
-    for target, relation in (("IC50", "IC50_rel"), ("Ki", "Ki_rel")):
-        assert describe_file(tmp_path / "assay.csv", target=target)["relation"] == relation
-    del columns["Ki_rel"], columns["Ki"]
-    fields, _ = described(tmp_path, ["0", "1", "2.5", "1.7", "0.3"], columns | {"active": ["1", "0"]})
-    assert "relation" not in fields, "the relations are those of IC50"
-
-
 POTENCY = ["10000", "3200", "800", "45", "210", "97"]
-
-
-@pytest.mark.parametrize(
-    ("relation", "value"),
-    [("Standard Relation", "Standard Value"), ("Qualifier", "IC50 (uM)"), ("IC50_relation", "IC50_nM")],
-)
-def test_a_bound_of_a_number_that_falls_as_the_target_rises_decides_no_class(tmp_path, relation, value):
-    texts = [f"{9 - np.log10(float(text)):.3f}" for text in POTENCY]
-    columns = {relation: [">", *["="] * 5], value: POTENCY}
-    with pytest.raises(UserError, match=rf"'{relation}' may be of '{re.escape(value)}', which falls as 'y' rises"):
-        described(tmp_path, texts, columns, positive=">= 5")
-    fields, notes = described(tmp_path, texts, columns)
-    assert fields["relation"] == relation
-    assert "6 of 36 values are bounds (< or >), left out" in notes
-    assert described(tmp_path, POTENCY, columns, positive=">= 100")[0]["relation"] == relation, "both rise"
-    exact = described(tmp_path, ["", *texts[1:]], columns, positive=">= 5")[0]
-    assert exact["relation"] == relation, "only what has no pIC50 is a bound, as in exports of ChEMBL"
-    assert described(tmp_path, texts, {"y relation": ["<", *["="] * 5], value: POTENCY}, positive=">= 5")
-
-
+PIC50 = [f"{9 - np.log10(float(text)):.3f}" for text in POTENCY]
+FIRST = [">", *["="] * 5]
+FALLS = [("Standard Relation", "Standard Value"), ("Qualifier", "IC50 (uM)"), ("IC50_relation", "IC50_nM")]
 FALLING = [str(i) for i in range(36, 0, -1)]
 RANDOM = np.random.default_rng(1).integers(1, 9999, 36).astype(str).tolist()
+UP, FOUR = [str(20 + i) for i in range(36)], ["1.5", "> 10", "2.5", "7.25"]
+TWO = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"]}
+CUT, SIX = {"positive": ">= 5"}, "6 of 36 values are bounds (< or >), left out"
 
 
 @pytest.mark.parametrize(
-    ("relation", "other", "values", "ours"),
+    ("columns", "texts", "given", "relation", "said"),
     [
-        ("activity_relation", "activity_id", FALLING, True),
-        ("Standard Relation", "Standard Deviation", FALLING, True),
-        ("relation", "rank", FALLING, True),
-        *(("IC50_rel", "IC50", values, False) for values in (["10000"], ["", "", "320"], ["3,5", "17,2", "8,25"])),
-        *((relation, "hERG IC50 (uM)", RANDOM, False) for relation in ("hERG Qualifier", "hERG_relation")),
+        *(
+            ({name: marks}, ["1.5", "10", "2.5", "7.25"], {}, name, f"{bounds} of 36 values are bounds (< or >), left")
+            for name, marks, bounds in (
+                *(("relation", ["=", ">", "=", "="], 9), ("Standard Relation", ["'='", "'>='", "'<='", "'='"], 18)),
+                *(("qualifier", ["eq", "lt", "", "equal"], 9), ("Mod", ["=", "=>", "=<", "="], 18)),
+            )
+        ),
+        *(({"rel": ["=", mark, "<", "="]}, FOUR, {}, "rel", "18 of 36 values are bounds") for mark in ("=", "", ">")),
+        *(
+            ({"relation": ["=", ">", "=", word]}, ["1.5", "10", "2.5", word], {}, "relation", "9 of 27 values are b")
+            for word in ("n.d.", "-")
+        ),
+        *(
+            ({"relation": [word, "B"]}, ["1.5", "10", "2.5"], {}, None, f"no relations, but {word!r} (18), 'B' (18)")
+            for word in ("A", "approx", "?")
+        ),
+        (TWO | {"y_rel": ["<", "="]}, ["1", "2.5", "3"], {}, "y_rel", "18 of 36 values are bounds"),
+        (TWO, ["0", "1", "2.5", "1.7", "0.3"], {}, None, "'IC50_rel' is by its name of 'IC50': all values are taken"),
+        *(({name: FIRST, value: POTENCY}, PIC50, {}, name, SIX) for name, value in FALLS),
+        *(({name: FIRST, value: POTENCY}, POTENCY, {"positive": ">= 100"}, name, SIX) for name, value in FALLS),
+        *(({name: FIRST, value: POTENCY}, ["", *PIC50[1:]], CUT, name, "says which") for name, value in FALLS),
+        ({"y relation": ["<", *["="] * 5], "IC50_nM": POTENCY}, PIC50, CUT, "y relation", SIX),
+        *(
+            ({name: FIRST, other: FALLING}, UP, {"positive": ">= 30"}, name, SIX)
+            for name, other in (
+                *(("activity_relation", "activity_id"), ("Standard Relation", "Standard Deviation")),
+                ("relation", "rank"),
+            )
+        ),
+        *(
+            ({name: FIRST, other: values}, UP, {"positive": ">= 30"}, None, f"'{name}' is by its name of '{other}'")
+            for name, other, values in (
+                *(("IC50_rel", "IC50", of) for of in (["10000"], ["", "", "320"], ["3,5", "17,2", "8,25"])),
+                *((name, "hERG IC50 (uM)", RANDOM) for name in ("hERG Qualifier", "hERG_relation")),
+            )
+        ),
+        *(
+            ({"qualifier": ["=", ">", "="], "value": ["1.5", "10", "2.5"]}, ["0", "1"], given, None, "")
+            for given in ({}, {"task": "classification"}, {"positive": "0"})
+        ),
     ],
 )
-def test_relations_are_of_the_target_unless_they_are_named_after_another_column(
-    tmp_path, relation, other, values, ours
+def test_the_relations_of_a_target_are_found_by_name_and_content_and_are_no_feature(
+    tmp_path, columns, texts, given, relation, said
 ):
-    columns = {relation: [">", *["="] * 5], other: values}
-    fields, notes = described(tmp_path, [str(20 + i) for i in range(36)], columns, positive=">= 30")
-    assert fields.get("relation") == (relation if ours else None)
-    exact = f"'{relation}' is by its name of '{other}': all values are taken as exact"
-    assert ("6 of 36 values are bounds" if ours else exact) in notes
+    fields, notes = described(tmp_path, texts, columns, **given)
+    assert (fields.get("relation"), fields.get("bounds")) == (relation, relation and "exclude")
+    assert said in notes if said else notes == ""
+    assert not any(name in line for line in offers(tmp_path / "assay.csv", fields) for name in [*columns][:1])
 
 
-@pytest.mark.parametrize("given", [{}, {"task": "classification"}, {"positive": "0"}])
-def test_two_classes_beside_relations_of_other_numbers_are_classes(tmp_path, given):
-    columns = {"qualifier": ["=", ">", "="], "value": ["1.5", "10", "2.5"]}
-    fields, notes = described(tmp_path, ["0", "1"], columns, **given)
-    assert (fields["task"], fields.get("relation"), notes) == ("classification", None, "")
-    assert len(load_rows(dataset(tmp_path / "assay.csv", **given)).used) == 36
+def test_bounds_are_left_out_or_taken_as_values_and_may_decide_a_class(tmp_path):
+    file = csv(tmp_path, FOUR, rel=["=", "=", "<", "="])
+    spec = dataset(file)
+    assert load_rows(spec).table["bound"].sum() == 18
+    assert {*labelled(spec).values()} == {1.5, 7.25}
+    assert len(load_rows(dataset(file, bounds="exact")).used) == 36
+    assert {*labelled(dataset(file, positive=">= 5")).values()} == {0, 1}
+    assert load_rows(dataset(file, positive=">= 5")).table["bound"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "texts", "given", "message"),
+    [
+        ({"rel": ["=", "<", "<", "="]}, FOUR, {}, "line 3: '> 10' is another bound than '<' in column 'rel': correct"),
+        *(
+            ({"relation": ["=", ">", word]}, ["1.5", "10", "2.5"], {}, rf"'relation', line 4: '{word}' is no relation")
+            for word in ("A", "approx")
+        ),
+        *(
+            ({name: FIRST, value: POTENCY}, PIC50, CUT, rf"may be of '{re.escape(value)}', which falls as 'y' rises")
+            for name, value in FALLS
+        ),
+    ],
+)
+def test_relations_that_contradict_or_may_be_of_another_column_are_refused(tmp_path, columns, texts, given, message):
+    with pytest.raises(UserError, match=message):
+        described(tmp_path, texts, columns, **given)
 
 
 # Molecules
