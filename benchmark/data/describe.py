@@ -48,8 +48,8 @@ GROUPS = re.compile(
 """Names of columns whose numbers tell which rows belong together."""
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
-CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
-"""A class 1 of numbers, in any spelling."""
+CUT = re.compile(r"\s*(?:>=|≥)\s*(\S.*?)\s*")
+"""A class 1 of numbers from one on."""
 UNIT_COLUMN = re.compile(
     r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
     r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",
@@ -186,8 +186,6 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     for column in given.columns:
         if column not in columns:
             refuse_headless(columns, file.name)
-            if len(columns) == 1:
-                raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
             lines = table[LINE][(table[columns] == column).any(axis=1)]
             if len(lines) == 1 and lines.index[0] < MOST_ABOVE:
                 raise UserError(
@@ -415,7 +413,7 @@ class _Target:
             self.numbers = values
             return found | {"task": "classification", "positive": positive}
         continuous = censored or (suffix and bare.nunique() > 2)
-        may_be_classes = given.task != "regression" and (given.classes or given.task or not continuous)
+        may_be_classes = given.task != "regression" and (given.classes or positive or given.task or not continuous)
         if may_be_classes and (of_classes := self._of_numbers(plain(bare), positive)):
             return found | of_classes
         self.numbers = values
@@ -535,19 +533,15 @@ class _Target:
         found = CUT.fullmatch(positive)
         if found is None or folded(positive) in {*self.texts.map(folded)}:
             return positive
-        relation, text = found.groups()
-        if relation not in (">=", "≥"):
-            raise UserError(
-                f"{self.where}: --positive {positive!r}: class 1 can only be the numbers from a cut on, as in "
-                f"--positive '>= {text}'; class 0 is then the numbers below it"
-            )
-        if folded(text) == "median":
+        if folded(found[1]) == "median":
             return ">= median"
-        cuts = {spelled(text, of, suffix) for of in ("", mark)}
+        cuts = {spelled(found[1], of, suffix) for of in ("", mark)}
         cuts = {format(Decimal(cut), "f") for cut in cuts if re.fullmatch(NUMBER, cut)}
         if len(cuts) != 1:
-            may = f"it may be {' or '.join(sorted(cuts))}" if cuts else "expected '>= 5' or '>= median'"
-            raise UserError(f"{self.where}: --positive {positive!r}: {may}: write the number as Python does")
+            raise UserError(
+                f"{self.where}: --positive {positive!r}: expected '>= median' or a number that can be read in one way, "
+                "as in '>= 5.5'"
+            )
         return f">= {cuts.pop()}"
 
     def _of_numbers(self, texts: pd.Series, positive: str) -> dict[str, Any]:
@@ -563,8 +557,8 @@ class _Target:
         if len(values) < 3:
             return self._two(values, positive)
         if positive:
-            cut = positive if re.fullmatch(NUMBER, positive) else "median"
-            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut}'")
+            cut = re.search(NUMBER, positive)
+            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut[0] if cut else 'median'}'")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "

@@ -301,16 +301,11 @@ def _delimited(text: str) -> tuple[Cells, str]:
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
-            usual, times = Counter(map(len, rows)).most_common(1)[0]
-            why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
-            why += "; if another mark separates the fields, name it in a first line such as sep=;"
-            named_rows = usual == len(header) + 1 > 2 and any(re.fullmatch(r"[-\d.]+", text) for text in rows[0])
-            if named_rows and {usual} == {*map(len, rows)}:
-                why = "write a name for the first column, such as id, which R's write.table leaves out"
-            elif usual > len(header) and times > 2 and not any(text.startswith("InChI=") for text in fields):
-                start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
-                why = f"the header seems to be on line {start}: remove what stands above it"
-            raise ValueError(f"line {line}: {len(fields)} fields, but the header has {len(header)}; {why}")
+            raise ValueError(
+                f"line {line}: {len(fields)} fields, but the header on line {lines[0]} has {len(header)}: remove what "
+                "stands above the names of the columns, and name each (R's write.table leaves out the first); a value "
+                f"with {separator!r} (a decimal comma?) needs quotes; name another mark in a first line, as in sep=;"
+            )
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
     return ([name.strip() for name in header], cells, lines[1:], []), separator

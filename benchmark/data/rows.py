@@ -246,17 +246,12 @@ def _prepare(
         table.loc[table["used"], "scaffold"] = found["scaffold"].to_numpy()
     used = table["used"].to_numpy()
     if not used.any():
-        if table["merged"].any():
-            raise UserError(
-                f"{spec.name}: no {'molecule' if spec.smiles else 'row'} is left: all stand on several lines, with "
-                f"targets that conflict, and merge = {spec.merge!r} leaves these out: take the mean, or keep all lines"
-            )
-        if table["not_selected"].any():
-            raise UserError(f"{spec.name}: no row is left by 'where' and 'limits': correct them, or leave them out")
-        what = f"both a SMILES that RDKit can parse in {spec.smiles!r} and a target" if spec.smiles else "a target"
-        wrong = table[table["unparsable"]].head(1)
-        such = "".join(f"; line {row.line} has {row.smiles!r}" for row in wrong.itertuples())
-        raise UserError(f"{spec.name}: no row has {what} in {spec.target!r}{such}")
+        wrong = {words: table[table[reason]] for reason, words in REASONS.items()}
+        listed = [f"{words}: {len(of)} (line {of['line'].iloc[0]})" for words, of in wrong.items() if len(of)]
+        raise UserError(
+            f"{spec.name}: no row can be used: {'; '.join(listed)}: correct the table, or the columns and rules of "
+            "the dataset"
+        )
     table["id"] = ""
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:

@@ -330,12 +330,7 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:
-            hint = ""
-            if kind == "given" and part == "id":
-                hint = f": write test in the column {text!r}"
-                if len(split.tests.get("ood", ())):
-                    hint = "; if the rows of 'ood' are its only test set, write test there"
-            if kind == "scaffold" and 0 < share < 1:
-                hint = ": most molecules share one scaffold: choose another, such as random:0.8"
-            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")
+            hint = f"write {'train' if part == 'train' else 'test'} in the column {text!r}"
+            hint = hint if kind == "given" else "choose another split, such as random:0.8"
+            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}: {hint}")
     return split
