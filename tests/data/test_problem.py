@@ -115,15 +115,3 @@ def test_rows_without_target_or_molecule_are_left_out_and_ids_stay(tmp_path, mon
     assert loaded.used["id"].tolist() == example_ids(["CCO", "CCC"], hashed=True).tolist()
     reasons = loaded.table.set_index("line")[["no_smiles", "unparsable", "no_target"]]
     assert reasons.loc[[3, 4, 5]].to_numpy().tolist() == np.eye(3, dtype=bool).tolist()
-
-
-def test_materials_have_their_names_as_ids_and_standardised_columns(staged_data):
-    problem = load_problem("mof_thermal")
-    assert list(problem.evals) == ["id"]
-    assert problem.train.x.shape == (2505, 148)  # 174 descriptors, 26 of them constant
-    assert {"ABAVIJ_clean"} & {*problem.train.ids, *problem.evals["id"].ids}
-    assert set(problem.train.smiles) == {""}
-    np.testing.assert_allclose(problem.train.x.mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(problem.train.x.std(axis=0), 1, atol=1e-4)
-    assert abs(problem.evals["id"].x.mean(axis=0)).max() > 0.02  # the test rows did not contribute
-    assert problem.train.y.mean() == pytest.approx(0.5, abs=0.02)
