@@ -558,7 +558,8 @@ class _Target:
             return self._two(values, positive)
         if positive:
             cut = re.search(NUMBER, positive)
-            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut[0] if cut else 'median'}'")
+            hint = f"; to cut numbers in two, use --positive '>= {cut[0] if cut else 'median'}'"
+            raise self._classes(texts, f"{hint}: class 1 is the numbers from there on")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "
