@@ -21,8 +21,8 @@ from benchmark.data.describe import Options, categories, meaning_of, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
-from benchmark.data.readers import MISSING, REPEATED, WORKBOOK
-from benchmark.data.rows import Rows, load_rows, load_table, raw_table
+from benchmark.data.readers import MISSING, REPEATED, WORKBOOK, refuse_repeated
+from benchmark.data.rows import Rows, feature_columns, load_rows, load_table, raw_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.values import is_missing, refuse_other_mark
 from benchmark.errors import UserError
@@ -183,8 +183,8 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     folder = own_datasets().resolve()
     base = name or _plain(file.name.partition(".")[0])
     found = (re.fullmatch(rf"{re.escape(base)}_v(\d+)", path.stem) for path in folder.glob(f"{base}_v*.toml"))
-    numbers = [1, *(int(one[1]) for one in found if one)]
-    last = base if max(numbers) == 1 else f"{base}_v{max(numbers)}"
+    latest = max([1, *(int(one[1]) for one in found if one)])
+    last = base if latest == 1 else f"{base}_v{latest}"
     toml = folder / f"{last}.toml"
     if not toml.is_file():
         raise UserError(f"{toml}: no such dataset to update: describe it first without --update, or give its --name")
@@ -199,24 +199,21 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         before = toml.read_text(encoding="utf-8")
         after = re.sub(r"(?m)^source *=.*$", lambda _: f'source = "file:{VERSIONS}/{kept.name}"', before, count=1)
         save(toml, after.encode())
-    number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
     if not content.startswith(WORKBOOK):
         fields.pop("sheet", None)
     table = table_of(file, fields.get("sheet", ""))[1]
     spec = load_spec(last)
     _refuse_other_mark(table, spec, file.name)
-    numbers = [*own_columns(raw_table(spec), spec)] if "columns" in spec.features else []
-    features = *numbers, *(column for column, *_ in spec.one_hot)
+    numbers = feature_columns(spec) if "columns" in spec.features else []
+    features = [*numbers, *(column for column, *_ in spec.one_hot)]
     if lost := [name for name in features if name not in table or table[name].str.strip().isin(MISSING).all()]:
         state = "is empty in the column" if lost[0] in table else "has no column"
         raise UserError(
             f"{file.name}: {state} {lost[0]!r}, which is a feature of {last}: add it, or describe the table as a "
             "dataset of its own, without --update and with another --name"
         )
-    columns = spec.target, spec.smiles, spec.id, *features
-    if twice := [name for name in columns if name in table.attrs["repeated"]]:
-        raise UserError(f"{file.name}: several columns are called {twice[0]!r}: rename those that are not meant")
+    refuse_repeated(table, [spec.target, spec.smiles, spec.id, *features], file.name)
     ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
     if "ignore" in fields or ignored:
         fields["ignore"] = [name for name in (*fields.get("ignore", ()), *ignored) if name in table]
@@ -227,7 +224,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     fields.pop("parsable", None)
     try:
         notes = _as_new(file, spec, fields)
-        path = write_dataset(file, f"{base}_v{number}", None, fields)
+        path = write_dataset(file, f"{base}_v{latest + 1}", None, fields)
     except UserError as error:
         if isinstance(error.__cause__, OSError):
             raise  # such as a full disk
@@ -239,12 +236,10 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
 
 
 def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str, ...]:
-    """Return what a first description says of the target that it does not say of the version before; ``fields`` get it.
-
-    Raises UserError as a first description does, and for bounds that the version before does not have. Where that
-    cannot be described by options, as its TOML was edited, or leaves out rows by ``where`` or ``limits``, nothing is
-    said.
-    """
+    """Return what a first description says of the target and not of the version before, if that can be described by
+    options; ``fields`` get it. Raises UserError as it does, and for bounds that the version before does not have."""
+    if last.where or last.limits:
+        return ()
     table, before = table_of(file, fields.get("sheet", ""))[1], raw_table(last).drop(columns=REPEATED)
     named = last.classes or ((last.negative, last.positive) if last.negative and last.positive else ())
     known = {"target": last.target, "decimal": last.decimal, "bounds": last.bounds, "log10": last.log10}
@@ -257,8 +252,6 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
         given = Options(**known, ignore_value=held)  # type: ignore[arg-type]
         return meaning_of(of, given, file.name, notes, last.smiles)[1], notes
 
-    if last.where or last.limits:
-        return ()
     try:
         _, old = said(before)
     except UserError:
@@ -320,10 +313,7 @@ def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
 
 def _doubt(before: Mapping[str, Counter[Any]], after: Mapping[str, Counter[Any]]) -> str:
     """Return what to say if new or changed numbers are far from those before: further than five widths of one of them.
-
-    Fewer than ``FEWEST`` have no width of their own: three or more are far if all are on one side of those before, one
-    or two only if they are five widths or a factor of ten away.
-    """
+    Of fewer than ``FEWEST``, three or more are far if all are on one side, fewer if they are a factor of ten away."""
     known = [number for of in before.values() for number in of.elements()]
     fresh = [number for key, of in after.items() if before.get(key) != of for number in of.elements()]
     if not fresh:

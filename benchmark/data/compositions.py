@@ -79,13 +79,7 @@ def reduced(formulas: Sequence[str]) -> list[str]:
         return list(formulas)
     from pymatgen.core import Composition
 
-    def spelled(formula: str) -> str:
-        try:
-            return str(Composition(formula).reduced_formula)
-        except (AttributeError, ValueError, KeyError, TypeError, ZeroDivisionError):
-            return formula
-
-    return [spelled(formula) for formula in formulas]
+    return [str(Composition(text).reduced_formula) if is_formula(text) else text for text in formulas]
 
 
 def _statistics(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations, islice, permutations
@@ -20,7 +20,7 @@ from benchmark.data import features, readers
 from benchmark.data.checks.missing import MISSING_WORDS, TOTAL, far, folded
 from benchmark.data.downloads import contents
 from benchmark.data.problem import plain
-from benchmark.data.readers import LINE, MISSING
+from benchmark.data.readers import LINE, MISSING, refuse_repeated
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.splits import moments, part_of
 from benchmark.data.values import (
@@ -48,8 +48,8 @@ GROUPS = re.compile(
 """Names of columns whose numbers tell which rows belong together."""
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
-CUT = re.compile(r"\s*(>=|≥|>|<=|≤|<)\s*(\S.*?)\s*")
-"""A class 1 of numbers, in any spelling."""
+CUT = re.compile(r"\s*(?:>=|≥)\s*(\S.*?)\s*")
+"""A class 1 of numbers from one on."""
 UNIT_COLUMN = re.compile(
     r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
     r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",
@@ -186,8 +186,6 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     for column in given.columns:
         if column not in columns:
             refuse_headless(columns, file.name)
-            if len(columns) == 1:
-                raise UserError(f"{file.name}: its only column is {columns[0]!r}: put commas or tabs between fields")
             lines = table[LINE][(table[columns] == column).any(axis=1)]
             if len(lines) == 1 and lines.index[0] < MOST_ABOVE:
                 raise UserError(
@@ -200,11 +198,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     notes: list[str] = list(table.attrs["notes"])
     others = [name for name in columns if name != given.target]
     smiles = given.smiles or smiles_column(table, others, file.name, notes, "choose one with --smiles")
-    for column in {*given.columns, smiles} & {*table.attrs["repeated"]}:
-        raise UserError(
-            f"{file.name}: several columns are called {column!r}: rename those that are not meant; in an SDF, they are "
-            "fields of one record"
-        )
+    refuse_repeated(table, [*given.columns, smiles], file.name)
     if smiles:
         _refuse_reactions(table, smiles, file.name)
     target, meaning = meaning_of(table, given, file.name, notes, smiles)
@@ -220,19 +214,18 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         roles = _of_rows(table, columns, given, meaning, notes, file.name)
         apart = {given.target, roles["id"], *roles["ignore"], *given.one_hot, *roles["split"].split(":")[1:2]}
         y = target.numbers if len(target.numbers) else target.texts.map(folded)
-        for name in _given_away(table, [name for name in columns if name not in apart], y, meaning.get("decimal", "")):
+        for name in _given_away(table, [name for name in columns if name not in apart], y, meaning["decimal"]):
             notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
     if meaning["task"] == "regression":
         roles["recipe"] = {"standardise": True}  # its unit may be any
-    sample = {"sample": int(given.sample) if given.sample.isdecimal() else SAMPLED}
-    if given.sample == "all" or len(table) <= (sample["sample"] if given.sample else MANY_ROWS):
-        sample = {}
+    sample = int(given.sample) if given.sample.isdecimal() else SAMPLED
+    if given.sample == "all" or len(table) <= (sample if given.sample else MANY_ROWS):
+        sample = 0
     elif not given.sample:
         notes.append(
             f"methods are compared on a random sample of {SAMPLED:,} of {len(table):,} rows, as their time grows with "
             "the rows, of some with the square (--sample N, or all)"
         )
-    categorical = [[name, *categories(table, name, file.name)] for name in given.one_hot]
     fields = {
         "title": file.name.partition(".")[0],
         "group": OWN,
@@ -245,8 +238,8 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
         "log10": given.log10,
         "desalt": given.desalt,
         "merge": given.merge,
-        **sample,
-        "one_hot": categorical,
+        "sample": sample,
+        "one_hot": [[name, *categories(table, name, file.name)] for name in given.one_hot],
         **roles,
         "notes": "\n".join(notes),
     }
@@ -260,12 +253,11 @@ def meaning_of(
 
     Raises UserError as ``describe_file`` does.
     """
-    columns = [name for name in table.columns if name != LINE]
-    target = _Target(table, given.target, columns, file, notes)
-    meaning = target.fields(given)
+    target = _Target(table, given, file, notes)
+    meaning = target.fields()
     if len(target.numbers) and not given.log10:
         notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
-    notes += _mixed_units(table, columns, {given.target, smiles})
+    notes += _mixed_units(table, [name for name in target.columns if name not in (given.target, smiles)])
     return target, meaning
 
 
@@ -275,58 +267,56 @@ def _of_rows(
     """Return the fields of a table without molecules that say what its columns are; the mark of decimals goes to
     ``meaning``, if the target says nothing of it. Raises UserError if it differs between columns."""
     unclear = {}
-    for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
-        if "decimal" in meaning:
-            break
-        other = _Target(table, name, columns, "", notes)
-        try:
-            if mark := other.decimal(other.texts):
-                meaning["decimal"] = mark
-        except UserError as error:
-            unclear[name] = str(error).rpartition(": in ")[2]
-    texts, numbers = _not_numbers(table, columns, meaning)
+    for name in columns:
+        if not meaning["decimal"] and table[name].str.contains(",", regex=False).any():
+            try:
+                meaning["decimal"] = _decimal(table, name, _present(table[name]), "", notes)
+            except UserError as error:
+                unclear[name] = str(error).rpartition(": in ")[2]
+    texts, numbers = _not_numbers(table, columns, meaning["decimal"])
     name = given.id_column or _id_column(table, columns, given.target, texts)
-    numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
-    if numbered:
-        notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
-    named = [column for column in columns if RELATIONS.search(column) and column not in {*texts, given.target}]
-    if telling := [column for column in named if _present(table[column]).nunique() <= 2]:
-        listed = ", ".join(map(repr, telling))
-        notes.append(f"no feature, as it may say which values are bounds: {listed}; if not, take it out of ignore")
-    chosen = {given.target, name, *given.one_hot}
     if total := next((text for text in table[name][-2:] if TOTAL.fullmatch(text.strip())), ""):
         line = table[LINE][table[name] == total].iloc[0]
         raise UserError(
             f"{file}: column {name!r}, line {line}: {total!r} is by its name no row but a summary of the others: "
             "remove it or, if it is a row, rename it"
         )
+    chosen = {given.target, name, *given.one_hot}
     divides = given.split.partition(":")[2].partition(":")[0]
-    parts = [name for name in columns if name not in {*texts, *chosen, divides} and _is_part(table[name], name)]
-    if parts:
-        listed = ", ".join(map(repr, parts))
-        notes.append(f"no feature, as it may say which rows are for training: {listed}; if not, take it out of ignore")
-    texts = {column: why for column, why in texts.items() if column not in given.beside}
-    unused = {*texts, *numbered, *telling, *parts, *given.beside} - chosen
+    numbered = [column for column in columns if column != name and _is_row_number(table[column], column)]
+    if numbered:
+        notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
+    named = [column for column in columns if RELATIONS.search(column) and column not in {*texts, given.target}]
+    telling = [column for column in named if _present(table[column]).nunique() <= 2]
+    others = {*texts, *chosen, divides}
+    parts = [column for column in columns if column not in others and _is_part(table[column], column)]
+    for found, what in ((telling, "which values are bounds"), (parts, "which rows are for training")):
+        if found:
+            listed = ", ".join(map(repr, found))
+            notes.append(f"no feature, as it may say {what}: {listed}; if not, take it out of ignore")
+    unused = {*(texts.keys() - {*given.beside}), *numbered, *telling, *parts, *given.beside} - chosen
     ignored = [column for column in columns if column in unused]
-    not_read = chosen | unused
-    read = [column for column in columns if column not in not_read]
-    if odd := [f"{column!r} ({unclear.get(column, texts[column])})" for column in ignored if column in texts]:
+    if odd := [
+        f"{column!r} ({unclear.get(column, texts[column])})"
+        for column in ignored
+        if column in texts and column not in given.beside
+    ]:
         notes.append(
             f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
             "a column one"
         )
-    if "decimal" in meaning and not given.decimal:
-        others = {*ignored, name, *given.one_hot, divides}
-        _refuse_two_marks(table, [column for column in columns if column not in others], meaning, file)
+    others = chosen | unused
+    read = [column for column in columns if column not in others]
     inputs = [column for column in read if column != divides]
-    if not given.decimal and "decimal" not in meaning and table.attrs["separator"] == ";":
+    if meaning["decimal"] and not given.decimal:
+        _refuse_two_marks(table, [*inputs, given.target], meaning, file)
+    if not meaning["decimal"] and table.attrs["separator"] == ";":
         every = {column: _present(table[column]) for column in (*inputs, given.target)}
         if not any(of.str.fullmatch(DECIMAL).any() for of in every.values()):
             for column in (name for name in inputs if not every[name].str.contains(".", regex=False).all()):
                 _refuse_grouped(table, column, every[column], file)
     for word in filter(is_number, given.ignore_value):
-        held = [column for column in read if is_missing(table[column], (word,)).any()]
-        if held:
+        if held := [column for column in read if is_missing(table[column], (word,)).any()]:
             notes.append(
                 f"{word} stays a number in the features {', '.join(map(repr, held))}: empty fields are missing"
             )
@@ -346,7 +336,7 @@ def _is_part(texts: pd.Series, name: str) -> bool:
 
 def _refuse_two_marks(table: pd.DataFrame, columns: Sequence[str], meaning: dict[str, Any], file: str) -> None:
     """Raise UserError if numbers of some columns may have another decimal mark than the one in ``meaning``."""
-    found = marks(table, columns, meaning["decimal"], meaning.get("suffix", ""))
+    found = marks(table, columns, meaning["decimal"], meaning["suffix"])
     with_mark = found[found["mark"].isin(["own", "thousands"])]
     wrong = found[found["mark"] == "other"]
     if not (found["mark"] == "thousands").any():  # nothing shows that the other mark stands between thousands
@@ -366,68 +356,65 @@ def _refuse_two_marks(table: pd.DataFrame, columns: Sequence[str], meaning: dict
 class _Target:
     """The column to predict, and what its texts may mean."""
 
-    def __init__(self, table: pd.DataFrame, target: str, columns: Sequence[str], file: str, notes: list[str]):
-        self.table, self.target, self.columns, self.notes = table, target, columns, notes
-        self.file, self.where = file, f"{file}: column {target!r}"
-        self.texts = _present(table[target])
+    def __init__(self, table: pd.DataFrame, given: Options, file: str, notes: list[str]):
+        self.table, self.given, self.file, self.notes = table, given, file, notes
+        self.name, self.columns = given.target, [*table.columns.drop(LINE)]
+        self.where = f"{file}: column {self.name!r}"
+        self.texts = table[self.name].str.strip().loc[lambda texts: texts != ""]
         self.numbers = pd.Series(dtype=float)
         """Those of a regression or a cut, without missing values and, if they are left out, bounds."""
 
-    def fields(self, given: Options) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """Return the fields of the TOML that say what the column means. Raises UserError."""
-        found: dict[str, Any] = {}
-        if missing := self._missing(given.ignore_value, (*given.classes, given.positive)):
-            found["missing"] = missing
+        given = self.given
+        missing = self._missing((*given.classes, given.positive))
         if self.texts.empty:
             raise UserError(f"{self.where} is empty" + (f" but for {', '.join(map(repr, missing))}" if missing else ""))
         bare = self.texts.map(lambda text: related(text)[1])
         stripped = bool((bare != self.texts.str.strip()).any())
-        if mark := given.decimal or self.decimal(bare):
-            found["decimal"] = mark
-        if self.target in self.table.attrs["native"]:
-            mark = ""
-        if suffix := self._suffix(bare, bool(given.classes or given.positive or given.task == "classification")):
-            found["suffix"] = suffix
-        given = replace(given, positive=self._cut(given.positive, mark, suffix))
+        decimal = given.decimal or _decimal(self.table, self.name, bare, self.file, self.notes)
+        mark = "" if self.name in self.table.attrs["native"] else decimal
+        suffix = self._suffix(bare)
+        found: dict[str, Any] = {"missing": missing, "decimal": decimal, "suffix": suffix}
+        positive = self._cut(given.positive, mark, suffix)
         bare = bare.map(lambda text: spelled(text, mark, suffix))
         numbers = pd.to_numeric(bare, errors="coerce").astype(float)
         if not np.isfinite(numbers).all():
-            return found | self._of_words(numbers, given)
-        cut = given.positive.startswith(">= ")
-        decides = cut and given.positive != ">= median"
+            return found | self._of_words(numbers, positive)
+        cut = positive.startswith(">= ")
+        decides = cut and positive != ">= median"
         classes = numbers.nunique() < 3 and given.task != "regression"  # which have no relation
         relation = "" if classes else self._relation(numbers, mark, decides and given.bounds != "exact")
-        written = relations(self.table, self.target, relation, self.file)[self.texts.index]
-        marks = written.map(lambda text: related(text)[0])
+        written = relations(self.table, self.name, relation, self.file)[self.texts.index]
+        bounds = written.map(lambda text: related(text)[0])
         if relation:
             stated = self.table[relation][self.texts.index].map(lambda text: related(text)[0])
-            if len(wrong := self.texts[(stated != "") & (stated != marks)]):
+            if len(wrong := self.texts[(stated != "") & (stated != bounds)]):
                 raise UserError(
-                    f"{self.where}, line {self._line(wrong)}: {wrong.iloc[0]!r} is another bound than "
+                    f"{self._at(wrong)}: {wrong.iloc[0]!r} is another bound than "
                     f"{self.table[relation][wrong.index[0]]!r} in column {relation!r}: correct one of them"
                 )
+        if relation or stripped:
+            found |= {"relation": relation, "bounds": given.bounds or "exclude"}
+        left_out = found.get("bounds") == "exclude"
         if approximate := int(written.str.match(r"\s*'?[~≈](?![<>])").sum()):
             self.notes.append(f"{approximate} of {len(bare)} values are approximate (~), and taken as they are")
-        censored = int((marks != "").sum())
-        if relation or stripped:
-            bounds = given.bounds or "exclude"
-            found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
-        if censored:
+        if censored := int((bounds != "").sum()):
             decided = " unless they decide the class" if decides else ""
-            how = f"left out{decided} (--bounds exact keeps them)" if bounds == "exclude" else "taken as values"
+            how = f"left out{decided} (--bounds exact keeps them)" if left_out else "taken as values"
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
         if decides and given.log10:
-            power = given.positive.removeprefix(">= ")
-            self.notes.append(f"the logarithm is cut: {given.positive} is >= 10^{power} in the table")
-        values = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
+            power = positive.removeprefix(">= ")
+            self.notes.append(f"the logarithm is cut: {positive} is >= 10^{power} in the table")
+        values = numbers[bounds == ""] if left_out else numbers
         if cut:
             self.numbers = values
-            return found | {"task": "classification", "positive": given.positive}
+            return found | {"task": "classification", "positive": positive}
         continuous = censored or (suffix and bare.nunique() > 2)
-        may_be_classes = given.task != "regression" and (given.classes or given.task or not continuous)
-        if may_be_classes and (of_classes := self._of_numbers(plain(bare), given)):
+        may_be_classes = given.task != "regression" and (given.classes or positive or given.task or not continuous)
+        if may_be_classes and (of_classes := self._of_numbers(plain(bare), positive)):
             return found | of_classes
         self.numbers = values
         if values.empty:
@@ -437,34 +424,38 @@ class _Target:
             )
         return found | {"task": "regression"}
 
-    def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:
-        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them.
+    def _at(self, texts: pd.Series) -> str:
+        """Return where the first of some texts of the column is."""
+        return f"{self.where}, line {self.table[LINE][texts.index[0]]}"
+
+    def _missing(self, kept: Sequence[str]) -> list[str]:
+        """Leave out the words for missing values, with those that are ignored by choice, and return them.
 
         Those that are missing in every table, such as None, are classes only where they are ``kept``.
         """
-        self.texts = self.table[self.target].str.strip().loc[lambda texts: texts != ""]
-        keys = self.texts.map(folded)
-        chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
+        keys, ignored = self.texts.map(folded), self.given.ignore_value
         for word in ignored:
-            columns = [self.target] if is_number(word) else self.columns
+            columns = [self.name] if is_number(word) else self.columns
             if not any(is_missing(self.table[name], (word,)).any() for name in columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
+        chosen = is_missing(self.texts, tuple(ignored)) & bool(ignored)
         names = {folded(text) for text in kept}
         everywhere = self.texts.isin(MISSING) & ~keys.isin(names)
         words = (everywhere | keys.str.replace(". ", ".").isin(MISSING_WORDS - names)) & ~chosen
         if keys.isin(["+", "++"]).any():
             words &= keys != "-"
-        others = keys[~words & ~chosen].unique()
+        rest = ~words & ~chosen
+        others = keys[rest].unique()
         if len(others) == 1 and words.any() and not kept[-1]:
             word = self.texts[words].iloc[0]
             raise UserError(
-                f"{self.where} holds only {self.texts[~words & ~chosen].iloc[0]!r} besides {word!r}, which may mean a "
-                f"missing value: if it is a class, name class 1 with --positive"
+                f"{self.where} holds only {self.texts[rest].iloc[0]!r} besides {word!r}, which may mean a missing "
+                "value: if it is a class, name class 1 with --positive"
             )
         if len(others) < 2:
             words &= everywhere & (len(others) == 0)
         if words.any():
-            classes = keys[~words & ~chosen].value_counts()
+            classes = keys[rest].value_counts()
             frequent = len(classes) <= MOST_CLASSES and words.sum() >= classes.min() and not any(kept)
             doubt = frequent and not any(map(is_number, classes.index))
             hint = "; if it is a class, name all with --classes" if doubt else ""
@@ -480,8 +471,8 @@ class _Target:
         pIC50 is of IC50, and their direction ``decides`` the class: it may be that of the other.
         """
         words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in self.columns}
-        ours = words.pop(self.target)
-        place = self.columns.index(self.target)
+        ours = words.pop(self.name)
+        place = self.columns.index(self.name)
 
         def numbers(name: str) -> pd.Series:
             texts = self.table[name][y.index].map(lambda text: spelled(related(text)[1], mark))
@@ -499,57 +490,31 @@ class _Target:
 
         owners = {name: owner(name) for name in words if _is_relation(self.table[name], name)}
         chosen = min((name for name in owners if not owners[name]), key=distance, default="")
-        marks = {name: self.table[name][y.index].map(lambda text: related(text)[0]) for name in owners}
-        if chosen and decides and not words[chosen] & ours and (marks[chosen] != "").any():
+        bounded = {name for name in owners if self.table[name][y.index].map(lambda text: related(text)[0] != "").any()}
+        if chosen and decides and chosen in bounded and not words[chosen] & ours:
             logs = {name: np.log10(numbers(name).where(lambda x: x > 0)) for name in words if name not in owners}
             if other := next((name for name, log in logs.items() if y.corr(log) < -ALIKE), ""):
                 raise UserError(
-                    f"{self.where}: {chosen!r} may be of {other!r}, which falls as {self.target!r} rises: > there is < "
-                    f"here, and decides the class: write the relations of the target into a column '{self.target} "
+                    f"{self.where}: {chosen!r} may be of {other!r}, which falls as {self.name!r} rises: > there is < "
+                    f"here, and decides the class: write the relations of the target into a column '{self.name} "
                     f"relation', call {chosen!r} so if these are they, or say --bounds exact"
                 )
         for name in (name for name in words if not chosen and (name in owners or RELATIONS.search(name))):
             texts = _present(self.table[name])
-            if name in owners and (marks[name] != "").any():
+            if name in bounded:
                 self.notes.append(
                     f"{name!r} is by its name of {owners[name]!r}: all values are taken as exact; if it is of the "
-                    f"target, call it '{self.target} relation'"
+                    f"target, call it '{self.name} relation'"
                 )
             elif len(texts) and (texts.nunique() <= 2 or not texts.map(is_number).all()):
                 self.notes.append(f"{name!r} holds no relations, but {_counted(texts)}: all values are taken as exact")
         return chosen
 
-    def decimal(self, texts: pd.Series) -> str:
-        """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
-        _refuse_grouped(self.table, self.target, texts, self.file)
-        commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
-        if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
-            return ""
-        bare = commas.str.extract(r"([-+\u2212\d.,eE]+)", expand=False)
-        fits = {mark: bool(bare.map(lambda text, of=mark: bool(GROUPED[of].fullmatch(text))).all()) for mark in ",."}
-        points = bool(texts.str.fullmatch(r"[-+\u2212]?\d*\.\d+([eE][-+]?\d+)?").any())
-        if fits[","] and points and not fits["."]:
-            with_point = texts[texts.str.contains(".", regex=False)].iloc[0]
-            raise UserError(
-                f"{self.where}, line {self._line(commas)}: {commas.iloc[0]!r} has a decimal comma, but {with_point!r} "
-                f"on line {self._line(texts[texts == with_point])} a point: use one of them, or say --decimal ,"
-            )
-        if fits[","] and fits["."]:
-            raise UserError(
-                f"{self.where}, line {self._line(commas)}: in {commas.iloc[0]!r}, the comma may be a decimal comma or "
-                "stand between thousands: say --decimal , or --decimal ."
-            )
-        mark = "," if fits[","] else "." if fits["."] else ""
-        if mark:
-            read = spelled(bare.iloc[0], mark)
-            self.notes.append(
-                f"{commas.iloc[0]!r} is read as {read} (--decimal {'.' if mark == ',' else ','} reads it otherwise)"
-            )
-        return mark
-
-    def _suffix(self, texts: pd.Series, named: bool) -> str:
-        """Return what follows every number, such as %, or most of many if no classes are ``named``. Raises UserError if
-        it differs."""
+    def _suffix(self, texts: pd.Series) -> str:
+        """Return what follows every number, such as %, or most of many if no classes are named. Raises UserError if it
+        differs."""
+        given = self.given
+        named = given.classes or given.positive or given.task == "classification"
         parts = texts.str.extract(rf"^([-+\u2212]?[\d.,]+(?:[eE][-+]?\d+)?)\s*({UNIT.pattern})?$")
         if parts[1].isna().all() or (parts[0].isna().any() and (named or parts[1].notna().mean() <= 0.5)):
             return ""
@@ -564,61 +529,53 @@ class _Target:
         return str(parts[1].iloc[0])
 
     def _cut(self, positive: str, mark: str, suffix: str) -> str:
-        """Return a cut of numbers as the TOML spells it, with the marks of the column; any other text as it is.
-
-        Raises UserError for a cut below which class 1 lies, and for one that is no number or may be two.
-        """
+        """Return a cut of numbers as the TOML spells it, with the marks of the column; any other text as it is."""
         found = CUT.fullmatch(positive)
         if found is None or folded(positive) in {*self.texts.map(folded)}:
             return positive
-        relation, text = found.groups()
-        if relation not in (">=", "≥"):
-            raise UserError(
-                f"{self.where}: --positive {positive!r}: class 1 can only be the numbers from a cut on, as in "
-                f"--positive '>= {text}'; class 0 is then the numbers below it"
-            )
-        if folded(text) == "median":
+        if folded(found[1]) == "median":
             return ">= median"
-        cuts = {spelled(text, of, suffix) for of in ("", mark)}
+        cuts = {spelled(found[1], of, suffix) for of in ("", mark)}
         cuts = {format(Decimal(cut), "f") for cut in cuts if re.fullmatch(NUMBER, cut)}
         if len(cuts) != 1:
-            may = f"it may be {' or '.join(sorted(cuts))}" if cuts else "expected '>= 5' or '>= median'"
-            raise UserError(f"{self.where}: --positive {positive!r}: {may}: write the number as Python does")
+            raise UserError(
+                f"{self.where}: --positive {positive!r}: expected '>= median' or a number that can be read in one way, "
+                "as in '>= 5.5'"
+            )
         return f">= {cuts.pop()}"
 
-    def _line(self, texts: pd.Series) -> int:
-        return int(self.table[LINE][texts.index[0]])
-
-    def _of_numbers(self, texts: pd.Series, given: Options) -> dict[str, Any]:
+    def _of_numbers(self, texts: pd.Series, positive: str) -> dict[str, Any]:
         """Return the fields of numbers that are classes, none if they are not. Raises UserError if they may be."""
+        task = self.given.task
         counts = Counter(texts)
         values = sorted(counts, key=float)
         between = len(values) == 3 and (values[0], values[2]) == ("0", "1")  # such as 0.5
         few = between or (3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values))
         listed = ", ".join(f"{value} ({number_of(counts[value], 'row')})" for value in values[:MOST_CLASSES])
-        if given.classes:
-            return self._chosen(texts, given.classes)
+        if self.given.classes:
+            return self._chosen(texts)
         if len(values) < 3:
-            return self._two(values, given.positive)
-        if given.positive:
-            cut = given.positive if re.fullmatch(NUMBER, given.positive) else "median"
-            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {cut}'")
+            return self._two(values, positive)
+        if positive:
+            cut = re.search(NUMBER, positive)
+            hint = f"; to cut numbers in two, use --positive '>= {cut[0] if cut else 'median'}'"
+            raise self._classes(texts, f"{hint}: class 1 is the numbers from there on")
         if values == ["-1", "0", "1"]:
             raise UserError(
                 f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "
                 "if it is a class, --classes=-1,0,1"
             )
-        if given.task and few:
+        if task and few:
             self.notes.append(f"classes: {listed}")
-            return {"task": given.task, "classes": values}
-        if given.task:
+            return {"task": task, "classes": values}
+        if task:
             raise UserError(
                 f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, with "
                 "--positive '>= median' or --positive '>= 5'"
             )
         if few and (({"0", "1"} < {*values} and len(values) == 3) or min(counts.values()) >= FEWEST_OF_CLASS):
             rare = min(values, key=lambda value: (value in ("0", "1"), counts[value]))
-            line = self._line(texts[texts == rare])
+            line = self.table[LINE][texts.index[texts == rare][0]]
             hint = f"; if {rare} (line {line}) means a missing value, --ignore-value {rare}"
             if not re.fullmatch(r"-\d+|99*", rare) and 2 * counts[rare] > sorted(counts.values())[1]:
                 hint = ""
@@ -627,45 +584,40 @@ class _Target:
             )
         return {}
 
-    def _of_words(self, numbers: pd.Series, given: Options) -> dict[str, Any]:
-        if given.classes:
-            return self._chosen(self.texts, given.classes)
-        keys, positive = self.texts.map(folded), given.positive
-        cut = given.task == "regression" or positive.startswith(">= ")
+    def _of_words(self, numbers: pd.Series, positive: str) -> dict[str, Any]:
+        if self.given.classes:
+            return self._chosen(self.texts)
+        keys, task = self.texts.map(folded), self.given.task
+        cut = task == "regression" or positive.startswith(">= ")
         first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
+        texts = keys.map(first)
         known = sorted(text for key, text in first.items() if POSITIVE.fullmatch(key) or NEGATIVE.fullmatch(key))
         same = [f"{one!r} and {other!r}" for one, other in combinations(known, 2) if _synonyms(one, other)]
         if same and not cut and numbers.dropna().isin((0, 1)).all():
             hint = f"; {', '.join(same)} seem to be the same class: write each class in one way in the table"
-            raise self._classes(keys.map(first), hint)
+            raise self._classes(texts, hint)
         if cut or numbers.notna().mean() > 0.5:
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
             hint = f"if it means a missing value, use --ignore-value {odd.iloc[0]!r}"
             if re.search(r"\d", odd.iloc[0]):
                 hint = f"write a bound as in >10 and an approximate number as in ~10; {hint}"
-            raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; {hint}{more}"
-            )
-        spellings = self.table[self.target][self.texts.index].nunique()
+            raise UserError(f"{self._at(odd)}: expected a number, found {odd.iloc[0]!r}; {hint}{more}")
+        spellings = self.table[self.name][self.texts.index].nunique()
         if spellings > len(first) and len(first) <= MOST_CLASSES:
-            listed = ", ".join(f"{first[key]!r} ({number_of(n, 'row')})" for key, n in Counter(keys).most_common())
+            listed = ", ".join(f"{text!r} ({number_of(n, 'row')})" for text, n in Counter(texts).most_common())
             self.notes.append(f"{spellings} spellings of {len(first)} classes, but for capitals and blanks: {listed}")
-        texts = keys.map(first)
-        values = sorted(set(texts))
+        values = sorted(first.values())
         if len(values) < 3:
             return self._two(values, positive)
-        if not given.task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
+        if not task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
             raise UserError(
-                f"{self.where}, line {self._line(quantities)}: expected a number or a word, found "
-                f"{quantities.iloc[0]!r}: write numbers alone, as in 1234.5, or say --task classification"
+                f"{self._at(quantities)}: expected a number or a word, found {quantities.iloc[0]!r}: write numbers "
+                "alone, as in 1234.5, or say --task classification"
             )
         counts = Counter(texts)
-        pair = max(
-            (sorted(two) for two in combinations(values, 2) if _opposite(*two)),
-            key=lambda two: counts[two[0]] + counts[two[1]],
-            default=[],
-        )
+        opposite = [two for two in combinations(values, 2) if _opposite(*two)]
+        pair = max(opposite, key=lambda two: counts[two[0]] + counts[two[1]], default=())
         odd = [value for value in values if value not in pair] if pair else []
         if positive or len(values) > MOST_CLASSES or min(counts.values()) < FEWEST_OF_CLASS or odd:
             hint = ""
@@ -680,49 +632,71 @@ class _Target:
         """Return the fields of two classes. Raises UserError for a single one, and if none is ``positive``."""
         if len(values) == 1:
             raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
-        if not positive and [*map(folded, values)] == ["0", "1"]:
+        names = {folded(value): value for value in values}
+        if not positive and [*names] == ["0", "1"]:
             return {"task": "classification"}
-        if positive:
-            names = {folded(value): value for value in values}
-            positive = plain(pd.Series([positive])).iloc[0]
-            if folded(positive) not in names:
-                raise UserError(f"{self.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
-            positive = names[folded(positive)]
-        else:
-            positive = _class_one(values)
-        (negative,) = (value for value in values if value != positive)
-        return {"task": "classification", "positive": positive, "negative": negative}
+        one = names.get(folded(plain(pd.Series([positive])).iloc[0])) if positive else _class_one(values)
+        if one is None:
+            raise UserError(f"{self.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
+        return {"task": "classification", "positive": one, "negative": next(v for v in values if v != one)}
 
-    def _chosen(self, texts: pd.Series, classes: Sequence[str]) -> dict[str, Any]:
-        """Return the fields of ``classes``, the first of which is class 0. Raises UserError for another text."""
-        known = {folded(name) for name in plain(pd.Series([*classes], dtype=object))}
+    def _chosen(self, texts: pd.Series) -> dict[str, Any]:
+        """Return the fields of the given classes, the first of which is class 0. Raises UserError for another text."""
+        classes = [*self.given.classes]
+        known = {folded(name) for name in plain(pd.Series(classes, dtype=object))}
         if len(known) < max(2, len(classes)):
             raise UserError(f"--classes: expected two or more different texts, found {', '.join(classes) or 'none'}")
         odd = texts[~texts.map(folded).isin(known)]
         if len(odd):
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {_counted(odd)}; "
-                f"if these mean missing values, use --ignore-value {odd.iloc[0]!r}"
+                f"{self._at(odd)}: expected one of {', '.join(classes)}, found {_counted(odd)}; if these mean missing "
+                f"values, use --ignore-value {odd.iloc[0]!r}"
             )
         if len(classes) == 2:
             return {"task": "classification", "positive": classes[1], "negative": classes[0]}
-        return {"task": "classification", "classes": [*classes]}
+        return {"task": "classification", "classes": classes}
 
-    def _classes(self, texts: pd.Series, hint: str = "") -> UserError:
+    def _classes(self, texts: pd.Series, hint: str) -> UserError:
         """Return the error for a number of classes other than two; it locates the first row of the rarest."""
         rarest = Counter(texts).most_common()[-1][0]
+        line = self.table[LINE][texts.index[texts == rarest][0]]
         return UserError(
             f"{self.where}: expected two classes, found {texts.nunique()}: {_counted(texts)}; {rarest!r} is on line "
-            f"{self._line(texts[texts == rarest])}{hint or '; remove the rows of the other classes, or merge classes'}"
+            f"{line}{hint or '; remove the rows of the other classes, or merge classes'}"
         )
 
 
-def _refuse_grouped(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> None:
-    """Raise UserError if all points in the texts of a column may stand between thousands.
+def _decimal(table: pd.DataFrame, column: str, texts: pd.Series, file: str, notes: list[str]) -> str:
+    """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
+    _refuse_grouped(table, column, texts, file)
+    commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
+    if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
+        return ""
+    bare = commas.str.extract(r"([-+\u2212\d.,eE]+)", expand=False)
+    fits = {mark: bool(bare.map(lambda text, of=mark: bool(GROUPED[of].fullmatch(text))).all()) for mark in ",."}
+    points = bool(texts.str.fullmatch(r"[-+\u2212]?\d*\.\d+([eE][-+]?\d+)?").any())
+    where, lines = f"{file}: column {column!r}, line {table[LINE][commas.index[0]]}", table[LINE][texts.index]
+    if fits[","] and points and not fits["."]:
+        with_point = texts[texts.str.contains(".", regex=False)].iloc[0]
+        raise UserError(
+            f"{where}: {commas.iloc[0]!r} has a decimal comma, but {with_point!r} on line "
+            f"{lines[texts == with_point].iloc[0]} a point: use one of them, or say --decimal ,"
+        )
+    if fits[","] and fits["."]:
+        raise UserError(
+            f"{where}: in {commas.iloc[0]!r}, the comma may be a decimal comma or stand between thousands: say "
+            "--decimal , or --decimal ."
+        )
+    mark = "," if fits[","] else "." if fits["."] else ""
+    if mark:
+        read, other = spelled(bare.iloc[0], mark), "." if mark == "," else ","
+        notes.append(f"{commas.iloc[0]!r} is read as {read} (--decimal {other} reads it otherwise)")
+    return mark
 
-    Where ``;`` separates the fields, one is enough; elsewhere it takes three, beside numbers without a point, and a 0
-    at the end of one, which programs leave out of decimals.
-    """
+
+def _refuse_grouped(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> None:
+    """Raise UserError if all points in the texts of a column may stand between thousands: one where ``;`` separates the
+    fields, else three, beside numbers without, of which one ends with a 0, as programs do not write decimals."""
     pointed = texts[texts.str.contains(".", regex=False)]
     thousands = pointed.str.fullmatch(rf"[-+\u2212]?[1-9]\d{{0,2}}(\.\d{{3}})+\s*({UNIT.pattern})?")
     elsewhere = 2 < len(pointed) < len(texts) and pointed.str.contains(r"0\b").any()
@@ -797,11 +771,11 @@ def _is_unit(texts: pd.Series, name: str) -> bool:
     return len(there) > 0 and (bool(named) or bool(units.all()))
 
 
-def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) -> list[str]:
+def _mixed_units(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return a line on each column of units, or of kinds of measurement, that holds several."""
     lines = []
     for name in columns:
-        if name not in used and _is_unit(table[name], name):
+        if _is_unit(table[name], name):
             counts = Counter(text.strip().replace("μ", "µ") for text in table[name] if text.strip() not in MISSING)
             if 1 < len({unit.replace("µ", "u") for unit in counts}) <= MOST_CATEGORIES:
                 listed = ", ".join(f"{unit} ({number_of(n, 'row')})" for unit, n in counts.most_common(5))
@@ -913,10 +887,8 @@ def _dates(texts: pd.Series) -> str:
 
 
 def _given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: str) -> list[str]:
-    """Return the columns of numbers that order the rows by their targets, as a copy does, or the number that was cut.
-
-    ``y`` are the numbers or the classes of rows of the table.
-    """
+    """Return the columns of numbers that order rows by their targets ``y``, as a copy does, or the number that was
+    cut."""
     numeric = pd.api.types.is_numeric_dtype(y)
     target = y if numeric else pd.Series(pd.factorize(y)[0], y.index)
     if not numeric and target.nunique() > 2:
@@ -1041,12 +1013,12 @@ def _is_row_number(texts: pd.Series, name: str) -> bool:
 
 
 def _not_numbers(
-    table: pd.DataFrame, columns: Sequence[str], found: dict[str, Any]
+    table: pd.DataFrame, columns: Sequence[str], mark: str
 ) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     """Return the columns that hold no number, or anything else, with the line and text of the first that is none; and
     the numbers (N,) of all columns."""
     own = table[columns]
-    if mark := found.get("decimal", ""):
+    if mark:
         texts = own.columns.difference(table.attrs["native"])
         own = own.assign(**{name: own[name].map(lambda text: spelled(text, mark)) for name in texts})
     numbers, missing = features.numbers_in(own)

@@ -1,6 +1,7 @@
 """Features by their names in the TOMLs: ``morgan:BITS:RADIUS``, ``columns`` (the table's own numbers) and others."""
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
@@ -59,8 +60,6 @@ def atom_pairs(molecules: Sequence[Mol], n_bits: int) -> np.ndarray:
 
 
 def _bits(molecules: Sequence[Mol], make: Callable[..., Any], **settings: int) -> np.ndarray:
-    if settings["fpSize"] < 1 or settings.get("radius", 0) < 0:
-        raise ValueError("expected at least one bit and a radius of at least 0")
     generator = make(**settings)
     bits = np.zeros((len(molecules), settings["fpSize"]), dtype=np.uint8)
     for row, molecule in zip(bits, molecules, strict=True):
@@ -150,22 +149,29 @@ SPELLED = {
 """How to name features that have numbers."""
 
 
-def refuse_features(text: str) -> None:
-    """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown, or lack their package."""
-    names = [name for name in text.split("+") if name]
+def _parts(names: Sequence[str], mark: str, others: Sequence[str] = ()) -> list[tuple[str, list[int]]]:
+    """Return the kind and the numbers, apart by ``mark``, of features of molecules or ``others``. Raises UserError."""
+    parts = []
     for name in names:
+        kind, *numbers = name.split(mark)
         if names.count(name) > 1:
             raise UserError(f"features {name!r} are named twice: name each once")
-        if ":" in name:
-            raise UserError(f"features {name!r}: here, dots stand for the colons: {name.replace(':', '.')}")
-        kind, *numbers = name.split(".")
-        if kind not in FEATURES:
-            raise did_you_mean("features", kind, [*FEATURES])
-        expected = SPELLED.get(kind, kind).replace(":", ".")
-        if len(numbers) != expected.count(".") or not all(number.isdecimal() for number in numbers):
+        if kind not in (known := [*FEATURES, *others]):
+            raise did_you_mean("features", kind, known)
+        expected = SPELLED.get(kind, kind).replace(":", mark)
+        sizes = [int(number) for number in numbers if re.fullmatch(r"\d{1,9}", number)]
+        if len(numbers) != expected.count(mark) or len(sizes) < len(numbers) or 0 in sizes[:1]:
             raise UserError(f"features {name!r}: expected {expected}")
-        if kind == "minimol":
-            embeddings.refuse()
+        parts.append((kind, sizes))
+    return parts
+
+
+def refuse_features(text: str) -> None:
+    """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown, or lack their package."""
+    if ":" in text:
+        raise UserError(f"features {text!r}: here, dots stand for the colons: {text.replace(':', '.')}")
+    if "minimol" in dict(_parts([name for name in text.split("+") if name], ".")):
+        embeddings.refuse()
 
 
 def _shared(kind: str, smiles: Sequence[str]) -> np.ndarray:
@@ -214,14 +220,8 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     Raises UserError for an invalid name, for a column that is not numeric, and for too many values.
     """
     blocks: list[np.ndarray] = []
-    for name in spec.features:
-        if spec.features.count(name) > 1:
-            raise UserError(f"{spec.name}: features {name!r} are named twice: name each once")
-        kind, *numbers = name.split(":")
-        if kind == "pixels":
-            raise UserError(f"{spec.name}: features {name!r} need images, which a table has not: name others")
-        if kind not in (known := [*FEATURES, "columns", "composition", "smiles"]):
-            raise did_you_mean("features", kind, known)
+    parts = _parts(spec.features, ":", ("columns", "composition", "smiles"))
+    for name, (kind, numbers) in zip(spec.features, parts, strict=True):
         if kind in ("columns", "composition"):
             blocks.append(columns(table, spec) if kind == "columns" else _composition(table, spec))
             continue
@@ -231,20 +231,15 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             texts = np.array([text.encode() for text in table[spec.smiles].str.strip()])
             blocks.append(texts.view(np.uint8).reshape(len(texts), -1))  # (N, longest), padded with 0
             continue
-        try:
-            if kind in SPELLED and int(numbers[0]) * len(molecules) > MOST_VALUES:
-                raise UserError(
-                    f"{spec.name}: features {name!r}: {len(molecules):,} rows would have {numbers[0]} bits each, more "
-                    f"than {MOST_VALUES:,} in total: choose fewer bits"
-                )
-            if kind in SLOW and isinstance(molecules, Parsed) and not numbers:
-                blocks.append(_shared(kind, molecules.smiles))
-            else:
-                blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
-        except (IndexError, TypeError, ValueError, OverflowError) as error:
-            example = SPELLED.get(kind, "").replace("BITS", "2048").replace("RADIUS", "2")
-            expected = f"{SPELLED[kind]}, as in {example}" if example else f"{kind}, without a number"
-            raise UserError(f"features {name!r}: expected {expected}") from error
+        if numbers and numbers[0] * len(molecules) > MOST_VALUES:
+            raise UserError(
+                f"{spec.name}: features {name!r}: {len(molecules):,} rows would have {numbers[0]} bits each, more "
+                f"than {MOST_VALUES:,} in total: choose fewer bits"
+            )
+        if kind in SLOW and isinstance(molecules, Parsed):
+            blocks.append(_shared(kind, molecules.smiles))
+        else:
+            blocks.append(FEATURES[kind](molecules, *numbers))
     if spec.one_hot:
         blocks.append(one_hot(table, spec))
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])

@@ -13,7 +13,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data.compositions import is_formula, refuse
 from benchmark.data.features import LARGEST, columns, featurise, fitted, transformed
-from benchmark.data.readers import LINE
+from benchmark.data.readers import LINE, refuse_repeated
 from benchmark.data.rows import LONGEST, MOST_ATOMS, Rows, feature_columns, parent, parsed, raw_table
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.values import is_missing, is_number, legible, refuse_other_mark, spelled
@@ -85,9 +85,7 @@ class Featuriser:
         wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
         if missing := [name for name in wanted if name not in table.columns]:
             raise UserError(f"{file} has no column {missing[0]!r}: expected {', '.join(wanted)}")
-        twice = [name for name in wanted if name in table.attrs.get("repeated", ()) and f"{name}.1" not in wanted]
-        if twice:
-            raise UserError(f"{file}: several columns are called {twice[0]!r}: rename those that are not meant")
+        refuse_repeated(table, [name for name in wanted if f"{name}.1" not in wanted], file)
         refuse_other_mark(table, self.numbers, DatasetSpec(**self.fields), file)
 
     def read(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

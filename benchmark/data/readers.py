@@ -44,6 +44,7 @@ UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 WORKBOOK = b"PK\x03\x04"
 """The first bytes of an Excel workbook."""
 OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls), or one that is protected by a password",
     b"BZh91AY&SY": "compressed by bzip2",
     b"\xfd7zXZ": "compressed by xz",
     b"7z\xbc\xaf": "an archive of 7-Zip",
@@ -69,14 +70,10 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     separator = ""
     twice: set[str] = set()
     try:
-        if content.startswith(b"\xd0\xcf\x11\xe0") and "EncryptedPackage".encode("utf-16-le") in content:
-            raise ValueError("it is protected by a password: save it without")
-        if content.startswith(b"\xd0\xcf\x11\xe0"):
-            raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
-        if sheet and not content.startswith(WORKBOOK):
-            raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
         if kind := next((kind for magic, kind in OTHERS.items() if content.startswith(magic)), ""):
             raise ValueError(f"it is {kind}: save the table as CSV, Excel workbook (.xlsx) or Parquet")
+        if sheet and not content.startswith(WORKBOOK):
+            raise ValueError(f"it is no Excel workbook (.xlsx), and has no sheet {sheet!r}: leave out the sheet")
         if content.startswith(b"PAR1"):
             header, cells, lines, native = _parquet(content)
         elif content.startswith(WORKBOOK):
@@ -130,11 +127,8 @@ def _decoded(content: bytes, name: str, notes: list[str]) -> str:
         except UnicodeDecodeError as error:
             odd = error.start
         if not marked and not UTF8.search(content):
-            try:
+            with suppress(UnicodeDecodeError):
                 text = content.decode("cp1252")
-            except UnicodeDecodeError as error:
-                odd = error.start
-            else:
                 example = re.search(r"[\w.]*[^\x00-\x7f][\w.]*", text)
                 notes.append(f"text read as Windows-1252, as in {example[0] if example else ''!r}: else save as UTF-8")
                 return text
@@ -307,16 +301,11 @@ def _delimited(text: str) -> tuple[Cells, str]:
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
-            usual, times = Counter(map(len, rows)).most_common(1)[0]
-            why = f"a value that contains {separator!r} (a decimal comma?) needs quotes"
-            why += "; if another mark separates the fields, name it in a first line such as sep=;"
-            named_rows = usual == len(header) + 1 > 2 and any(re.fullmatch(r"[-\d.]+", text) for text in rows[0])
-            if named_rows and {usual} == {*map(len, rows)}:
-                why = "write a name for the first column, such as id, which R's write.table leaves out"
-            elif usual > len(header) and times > 2 and not any(text.startswith("InChI=") for text in fields):
-                start = next(line for line, row in zip(lines[1:], rows, strict=True) if len(row) == usual)
-                why = f"the header seems to be on line {start}: remove what stands above it"
-            raise ValueError(f"line {line}: {len(fields)} fields, but the header has {len(header)}; {why}")
+            raise ValueError(
+                f"line {line}: {len(fields)} fields, but the header on line {lines[0]} has {len(header)}: remove what "
+                "stands above the names of the columns, and name each (R's write.table leaves out the first); a value "
+                f"with {separator!r} (a decimal comma?) needs quotes; name another mark in a first line, as in sep=;"
+            )
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
     return ([name.strip() for name in header], cells, lines[1:], []), separator
@@ -324,9 +313,7 @@ def _delimited(text: str) -> tuple[Cells, str]:
 
 def _separator(text: str) -> str:
     """Return the mark by which most rows have as many fields as the header, else the one that divides the header most.
-
-    Raises ValueError if two marks divide rows and header alike.
-    """
+    Raises ValueError if two do alike."""
     found = []
     for mark in "\t,;|":
         reader = csv.reader(io.StringIO(text[:PROBED], newline=""), delimiter=mark, strict=True)
@@ -354,6 +341,15 @@ def _names(header: Iterable[str]) -> list[str]:
     """Make the names of columns distinct from each other and from ours: a second ``a`` becomes ``a.1``."""
     ours = [LINE, REPEATED]
     return distinct([*ours, *header], ".", 1)[len(ours) :]
+
+
+def refuse_repeated(table: pd.DataFrame, names: Iterable[str], file: str) -> None:
+    """Raise UserError if several columns of a table, or several fields of a record, have one of these names."""
+    if twice := [name for name in names if name in table.attrs.get("repeated", ())]:
+        raise UserError(
+            f"{file}: several columns are called {twice[0]!r}: rename those that are not meant; in an SDF, they are "
+            "fields of one record"
+        )
 
 
 def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:

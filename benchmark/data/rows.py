@@ -161,15 +161,11 @@ def parsed(text: str) -> tuple[Chem.Mol | None, bool]:
 def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataFrame:
     """Return ``smiles``, of which features are computed, ``canonical`` and ``scaffold`` (both empty for what cannot be
     parsed or is too large), and whether it is ``too_large``."""
-    if len(smiles) < PARALLEL:
-        parts = [_parsed(smiles, scaffolds, desalt)]
-    else:
-        from joblib import Parallel, delayed
+    from joblib import Parallel, delayed
 
-        blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
-        parts = Parallel(n_jobs=-1, inner_max_num_threads=1)(
-            delayed(_parsed)(block, scaffolds, desalt) for block in blocks
-        )
+    blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
+    pool = Parallel(n_jobs=1 if len(smiles) < PARALLEL else -1, inner_max_num_threads=1)
+    parts = pool(delayed(_parsed)(block, scaffolds, desalt) for block in blocks)
     found = [one for part in parts for one in part]
     return pd.DataFrame(found, columns=["smiles", "canonical", "scaffold", "too_large"]).astype({"too_large": bool})
 
@@ -250,17 +246,12 @@ def _prepare(
         table.loc[table["used"], "scaffold"] = found["scaffold"].to_numpy()
     used = table["used"].to_numpy()
     if not used.any():
-        if table["merged"].any():
-            raise UserError(
-                f"{spec.name}: no {'molecule' if spec.smiles else 'row'} is left: all stand on several lines, with "
-                f"targets that conflict, and merge = {spec.merge!r} leaves these out: take the mean, or keep all lines"
-            )
-        if table["not_selected"].any():
-            raise UserError(f"{spec.name}: no row is left by 'where' and 'limits': correct them, or leave them out")
-        what = f"both a SMILES that RDKit can parse in {spec.smiles!r} and a target" if spec.smiles else "a target"
-        wrong = table[table["unparsable"]].head(1)
-        such = "".join(f"; line {row.line} has {row.smiles!r}" for row in wrong.itertuples())
-        raise UserError(f"{spec.name}: no row has {what} in {spec.target!r}{such}")
+        wrong = {words: table[table[reason]] for reason, words in REASONS.items()}
+        listed = [f"{words}: {len(of)} (line {of['line'].iloc[0]})" for words, of in wrong.items() if len(of)]
+        raise UserError(
+            f"{spec.name}: no row can be used: {'; '.join(listed)}: correct the table, or the columns and rules of "
+            "the dataset"
+        )
     table["id"] = ""
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:

@@ -342,10 +342,7 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
 
 
 def _of_molecules(spec: DatasetSpec, features: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the features of ``spec`` with ``features`` in place of those that are computed from molecules alone.
-
-    Raises UserError if it has none of these, or if ``features`` has others.
-    """
+    """Return the features of ``spec`` with ``features`` in place of those computed from molecules. Raises UserError."""
     wrong = [name for name in features if name.partition(":")[0] in NOT_OF_MOLECULES]
     if wrong:
         raise UserError(
@@ -375,11 +372,8 @@ def with_features(dataset: str, features: Sequence[str]) -> str:
 
 
 def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
-    """Return ``spec``, unchanged from its TOML, with the features that a backbone reads and its recipe.
-
-    The TOML's recipe applies only to the TOML's own backbone, but for ``standardise``, which is about the target.
-    Raises UserError.
-    """
+    """Return ``spec``, unchanged from its TOML, with the features that a backbone reads and its recipe. The TOML's
+    applies to its own backbone alone, but for ``standardise``, which is about the target. Raises UserError."""
     reads, recipe = "numbers", Recipe()
     if name != MLP:
         from benchmark.learners import find

@@ -197,37 +197,38 @@ def moments(texts: Sequence[str], column: str = "", lines: Sequence[int] = ()) -
     numbered = known.str.extract(r"^(\D*)(\d+)$")
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
-    if np.isfinite(found).all():
-        _refuse_unordered(known, found, column, lines)
-        _refuse_short_years(known, found, column, lines)
-    else:
-        found = (_dates(known, column, lines) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    try:
+        if np.isfinite(found).all():
+            _refuse_unordered(known, found)
+            _refuse_short_years(known, found, column)
+        else:
+            found = (_dates(known) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    except _Doubt as doubt:
+        row, why = doubt.args
+        place = f"column {column!r}, line {lines[row]}: " if len(lines) else ""
+        raise UserError(f"{place}{known[row]!r} {why}") from None
     out = np.full(len(written), np.nan)
     out[there] = found
     return out
 
 
-def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
-    """Raise UserError for years of two digits that go from 99 to 00, or are beside longer ones."""
+class _Doubt(Exception):
+    """A row, and why its text is no date, or may be two."""
+
+
+def _refuse_short_years(known: pd.Series, numbers: pd.Series, column: str) -> None:
+    """Raise _Doubt for years of two digits that go from 99 to 00, or are beside longer ones."""
     short = known.str.fullmatch(r"(FY|')?\d{1,2}(\.0)?", case=False).to_numpy()
     named = YEARS.search(column) or known.str.match("FY", case=False).all()
     around = short.all() and numbers.min() < 50 <= numbers.max()
     beside = not short.all() and numbers[~short].between(1900, 2099).all()
     if named and short.any() and (around or beside):
-        row = known.index[int(short.argmax())]
-        raise UserError(
-            f"{_place(column, lines, row)}{known[row]!r} may be a year of two digits, of which 99 comes before 00: "
-            "write years with four digits or, if it is none, rename the column"
-        )
+        why = "may be a year of two digits, of which 99 comes before 00: write years with four digits or, if it is "
+        raise _Doubt(known.index[int(short.argmax())], f"{why}none, rename the column")
 
 
-def _place(column: str, lines: Sequence[int], row: int) -> str:
-    """Return the beginning of an error on a row, if the lines of the rows are known."""
-    return f"column {column!r}, line {lines[row]}: " if len(lines) else ""
-
-
-def _refuse_unordered(known: pd.Series, numbers: pd.Series, column: str, lines: Sequence[int]) -> None:
-    """Raise UserError for numbers that may be dates whose order is not that of the numbers, such as 31122020."""
+def _refuse_unordered(known: pd.Series, numbers: pd.Series) -> None:
+    """Raise _Doubt for numbers that may be dates whose order is not that of the numbers, such as 31122020."""
     texts = known.str.removesuffix(".0")  # of a spreadsheet with empty cells
     if texts.str.fullmatch(r"(19|20)\d{4}(\d{2})?").all() and _read(texts, "%Y%m%d", "%Y%m").notna().all():
         return
@@ -237,11 +238,10 @@ def _refuse_unordered(known: pd.Series, numbers: pd.Series, column: str, lines: 
         for each in formats:
             dates = _read(texts.str.zfill(width), each)
             if dates.dt.year.between(1900, 2099).all() and not dates.rank().equals(numbers.rank()):
-                row = texts.index[0]
-                raise UserError(
-                    f"{_place(column, lines, row)}{known[row]!r} may be a number or the date {dates[row]:%Y-%m-%d}, "
-                    "which differ in the order of the rows: write dates as in 2024-03-31, and other numbers with a "
-                    "letter before them, as in E-0123"
+                raise _Doubt(
+                    texts.index[0],
+                    f"may be a number or the date {dates.iloc[0]:%Y-%m-%d}, which differ in the order of the rows: "
+                    "write dates as in 2024-03-31, and other numbers with a letter before them, as in E-0123",
                 )
 
 
@@ -256,7 +256,7 @@ def _read(texts: pd.Series, *formats: str) -> pd.Series:
     return dates
 
 
-def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
+def _dates(known: pd.Series) -> pd.Series:
     of_day = r"(\d),?[T ]+\d{1,2}(?::\d{2}|\.\d{2}\.\d{2}).*$"  # which says little
     slashed = known.str.replace(of_day, r"\1", regex=True)
     slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
@@ -273,18 +273,13 @@ def _dates(known: pd.Series, column: str, lines: Sequence[int]) -> pd.Series:
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
         unread = max(readings, key=lambda reading: reading.notna().sum()).isna()
-        row = left.index[unread][0]
-        raise UserError(
-            f"{_place(column, lines, row)}{known[row]!r} is not a date: write dates as in 2024-03-31, or as numbers "
-            "such as years; where there is none (9999-12-31), leave the field empty"
-        )
+        why = "is not a date: write dates as in 2024-03-31, or as numbers such as years; where there is none "
+        raise _Doubt(left.index[unread][0], f"{why}(9999-12-31), leave the field empty")
     for other in whole[1:]:
         if not whole[0].equals(other):
             row = left.index[whole[0] != other][0]
-            raise UserError(
-                f"{_place(column, lines, row)}{known[row]!r} could be {whole[0][row]:%Y-%m-%d} or "
-                f"{other[row]:%Y-%m-%d}: write dates as in 2024-03-31"
-            )
+            may = f"could be {whole[0][row]:%Y-%m-%d} or {other[row]:%Y-%m-%d}: write dates as in 2024-03-31"
+            raise _Doubt(row, may)
     return certain.fillna(whole[0])
 
 
@@ -335,12 +330,7 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:
-            hint = ""
-            if kind == "given" and part == "id":
-                hint = f": write test in the column {text!r}"
-                if len(split.tests.get("ood", ())):
-                    hint = "; if the rows of 'ood' are its only test set, write test there"
-            if kind == "scaffold" and 0 < share < 1:
-                hint = ": most molecules share one scaffold: choose another, such as random:0.8"
-            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}{hint}")
+            hint = f"write {'train' if part == 'train' else 'test'} in the column {text!r}"
+            hint = hint if kind == "given" else "choose another split, such as random:0.8"
+            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}: {hint}")
     return split

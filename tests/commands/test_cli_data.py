@@ -17,9 +17,8 @@ from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
 from tests.conftest import call
+from tests.data.conftest import SMILES as GOOD
 
-RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
-GOOD = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
 TROUBLE = {3: "C1CC,active", 7: "CCCCO,", 12: "not-a-molecule,inactive", 30: "O(CC)CC,active", 31: "CCOCC,inactive"}
 WARNINGS = [
     "messy: 38 of 41 rows are used",
@@ -126,26 +125,30 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
 # A user's table
 
 
-def test_a_split_by_time_says_which_dates_are_for_training_and_test(tmp_path, capsys):
-    days = [f"2024-{1 + i // 4:02}-{1 + i % 4:02}" for i in range(36)]
-    rows = [f"{smiles},{i % 2},{day}" for i, (smiles, day) in enumerate(zip(GOOD, days, strict=True))]
-    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,day", *rows[::-1], "CCCO,1,n/a"]))
-    words = ("--target", "y", "--split", "time:day", "--to", str(tmp_path))
-    assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
-    said = "by 'day', training rows are of 2024-01-01 to 2024-08-01, and test rows of 2024-08-02 to 2024-09-04"
-    assert said in capsys.readouterr().out
+DAYS = [f"2024-{1 + i // 4:02}-{1 + i % 4:02}" for i in range(35, -1, -1)]
 
 
-def test_a_split_by_groups_says_how_many_there_are_and_which_may_not_be_meant(tmp_path, capsys):
-    rows = [f"{smiles},{i % 2},{('A', 'a', 'B', '', 'n/a', 'C')[i // 2 % 6]}" for i, smiles in enumerate(GOOD)]
-    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,series", *rows]))
-    words = ("--target", "y", "--split", "group:series", "--to", str(tmp_path))
+@pytest.mark.parametrize(
+    ("split", "parts", "said"),
+    [
+        ("time", DAYS, "training rows are of 2024-01-01 to 2024-08-01, and test rows of 2024-08-02 to 2024-09-04"),
+        (
+            "group",
+            [("A", "a", "B", "", "n/a", "C")[i // 2 % 6] for i in range(36)],
+            "groups of training rows: 4, of test rows: 2; taken for one group: 6 rows with ''; taken for one group: 6 "
+            "rows with 'n/a'; groups that differ from another only in capitals or blanks: 1",
+        ),
+    ],
+)
+def test_a_split_by_time_or_groups_says_what_is_for_training_and_test_and_what_may_not_be_meant(
+    tmp_path, capsys, split, parts, said
+):
+    rows = [f"{smiles},{i % 2},{part}" for i, (smiles, part) in enumerate(zip(GOOD, parts, strict=True))]
+    extra = ["CCCO,1,n/a"] if split == "time" else []
+    (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,part", *rows, *extra]))
+    words = ("--target", "y", "--split", f"{split}:part", "--to", str(tmp_path))
     assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
-    said = capsys.readouterr().out
-    assert "  by 'series', groups of training rows: 4, of test rows: 2; taken for one group: 6 rows with ''; " in said
-    assert (
-        "taken for one group: 6 rows with 'n/a'; groups that differ from another only in capitals or blanks: 1" in said
-    )
+    assert f"  by 'part', {said}" in capsys.readouterr().out
 
 
 def test_of_several_targets_none_is_a_feature_of_another(tmp_path, capsys):
@@ -222,22 +225,22 @@ def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, capsys):
     assert load_spec(str(folder / "messy_a.toml")).one_hot == (("series", "A", "B"),)
 
 
-def test_an_option_that_one_of_several_targets_cannot_take_is_named(folder, capsys):
+@pytest.mark.parametrize(
+    ("header", "words", "message"),
+    [
+        (
+            "a,b",
+            ["--positive", "yes"],
+            r"column 'b': expected two classes.*; --positive is for each target: give those",
+        ),
+        ("IC50 (nM),IC50 [nM]", [], r"'IC50 \(nM\)' and 'IC50 \[nM\]' would both be called …_ic50_nm: describe"),
+    ],
+)
+def test_what_one_of_several_targets_cannot_take_is_named_before_one_is_written(folder, capsys, header, words, message):
     rows = [f"{smiles},{('no', 'yes')[i % 2]},{i}" for i, smiles in enumerate(GOOD)]
-    (folder / "messy.csv").write_text("\n".join(["SMILES,a,b", *rows]))
-    assert make(folder, "--positive", "yes", target="a,b") == 2
-    error = " ".join(capsys.readouterr().err.split())
-    assert "column 'b': expected two classes" in error
-    assert error.endswith("; --positive is for each target: give those alone that share it")
-    assert [file.name for file in folder.iterdir()] == ["messy.csv"]
-
-
-def test_targets_whose_datasets_would_have_one_name_are_refused_before_one_is_written(folder, capsys):
-    rows = [f"{smiles},{i},{i + 1}" for i, smiles in enumerate(GOOD)]
-    (folder / "messy.csv").write_text("\n".join(["SMILES,IC50 (nM),IC50 [nM]", *rows]))
-    assert make(folder, target="IC50 (nM),IC50 [nM]") == 2
-    error = " ".join(capsys.readouterr().err.split())
-    assert "'IC50 (nM)' and 'IC50 [nM]' would both be called …_ic50_nm: describe" in error
+    (folder / "messy.csv").write_text("\n".join([f"SMILES,{header}", *rows]))
+    assert make(folder, *words, target=header) == 2
+    assert re.search(message, " ".join(capsys.readouterr().err.split()))
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 

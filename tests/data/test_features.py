@@ -110,21 +110,16 @@ def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
     assert featurise([], table, of_columns(ignore=("colour",)))[0].shape == (4, 1)
 
 
-COUNTS = ": expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2$"
-PAIRS = ": expected atom_pairs:BITS, as in atom_pairs:2048$"
-
-
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        *(([name], COUNTS) for name in ("morgan_counts:2048", "morgan_counts:2048:-1")),
-        *(([name], PAIRS) for name in ("atom_pairs:x", "atom_pairs:0", "atom_pairs")),
-        (["rdkit_descriptors:7"], ": expected rdkit_descriptors, without a number$"),
-        (["pixels:8"], " need images"),
+        *(([name], ": expected mor.*:BITS:RADIUS$") for name in ("morgan_counts:2048", "morgan:64:-1", "morgan:8:0x2")),
+        *(([name], ": expected atom_pairs:BITS$") for name in ("atom_pairs:x", "atom_pairs:0", "atom_pairs")),
+        (["rdkit_descriptors:7"], ": expected rdkit_descriptors$"),
         (["morgan:64:2"] * 2, " are named twice"),
         *(
-            ([name], ": 4 rows would have 1000000000 bits each")
-            for name in ("morgan_counts:1000000000:2", "atom_pairs:1000000000")
+            ([name], ": 4 rows would have 900000000 bits each")
+            for name in ("morgan_counts:900000000:2", "atom_pairs:900000000")
         ),
     ],
 )

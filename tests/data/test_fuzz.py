@@ -37,24 +37,16 @@ TEXTS: tuple[str, ...] = (
 )  # fmt: skip
 VALUES: dict[str, tuple[Any, ...]] = {
     "": (0, -1, 2**63, 10**400, 1.5, float("inf"), float("nan"), True, [], [""], [[]], {}, {"a": 1}, *TEXTS),
-    "features": (
-        ["columns"], ["smiles"], ["morgan:2048:2"], ["morgan"], ["morgan:"], ["morgan:0:0"], ["morgan:8"],
-        ["morgan:8:0"],
-        ["morgan:1000000000000:2"], ["morgan:99999999999999999999:2"], ["morgan:64:99999999999"], ["morgan:64:-1"],
-        ["rdkit_descriptors"], ["rdkit_descriptors:2"], ["columns", "columns"], ["pixels:3"], ["columns", "morgan:8:1"],
+    "features": tuple(
+        [["columns"], ["smiles"], ["morgan:8:1", "columns"], ["columns"] * 2]
+        + [[name] for name in ("morgan", "morgan:0:0", "morgan:64:99999999999", "morgan:64:-1", "rdkit_descriptors:2")]
+        + [[name] for name in ("morgan:1000000000000:2", "rdkit_descriptors", "pixels:3")]
     ),
-    "split": (
-        "scaffold:0.8", "scaffold:nan", "scaffold:1e999", "scaffold:0", "random:0", "random:1", "random:0.5",
-        "random:-0", "given:", "given:y", "given:a",
-    ),
-    "source": ("file:", "file:.", "file:/dev/zero", "file:\0", "file:" + "x" * 5000, "hf:x/y", "tdc:ADME/x/1",
-               "tdc:x", "mof:x", "b3db:../x", "b3db:B3DB_regression.tsv", "moleculenet:../../x", "tadf:x"),
-    "sha256": ("0" * 64, ""),
-    "smiles": ("", *TEXTS), "id": ("id", "a", *TEXTS), "target": ("a", "b", "id", *TEXTS),
-    "positive": (">= median", *TEXTS),
+    "split": tuple(f"{kind}:{of}" for kind in ("scaffold", "random", "given") for of in (0.8, "nan", "1e999", 0, "a")),
+    "source": ("file:", "file:.", "file:/dev/zero", "file:\0", "file:" + "x" * 5000, "hf:x/y", "tdc:x", "b3db:../x"),
+    **dict.fromkeys(("smiles", "id", "target", "positive", "sha256"), ("a", "id", ">= median", "0" * 64, *TEXTS)),
     "task": ("classification", "regression"), "backbone": ("gin", "mlp", "resnet50", "x"), "train": (2, 5, 10**9, 1),
-    "ignore": ([], ["a"], ["a", "b"], ["(line)"], ["x"]), "groups": (["a"], ["y", "y"], ["(repeated)"]),
-    "recipe": ({"epochs": 0}, {"lr": float("nan")}, {"hidden": 17}, {"epochs": 2}),
+    "ignore": ([], ["a", "b"], ["(line)"]), "groups": (["a"], ["y", "y"]), "recipe": ({"epochs": 0}, {"hidden": 17}),
 }  # fmt: skip
 FIELDS = {
     "title": "t", "task": "classification", "group": "extra", "source": "file:table.csv", "smiles": "SMILES",

@@ -15,6 +15,7 @@ from benchmark.errors import UserError
 
 CLASSES = load_spec("b3db")
 MEDIAN = load_spec("b3db_measured")
+LOGS = MEDIAN.model_copy(update={"positive": ">= 1000", "log10": True})
 NUMBERS = load_spec("b3db_logbb")
 ZERO_ONE = load_spec("bace")
 
@@ -89,6 +90,7 @@ def test_zeros_and_ones_or_false_and_true_are_classes_as_they_are(texts):
         pytest.param(CLASSES, ["yes", "no"], r"'BBB\+'", id="no row is positive"),
         pytest.param(MEDIAN, ["low", "high"], "line 2: expected a number, found 'low'", id="the median of texts"),
         pytest.param(MEDIAN, ["1.5", "1.5"], "one class", id="the median of one value"),
+        pytest.param(LOGS, ["1.5", "9"], r"'< 1000' \(of the logarithm, the cut is 10\^1000 in", id="a cut of logs"),
         pytest.param(NUMBERS, ["0.1", "> 0.1"], "line 3: expected a number, found '> 0.1'", id="text for a target"),
         pytest.param(NUMBERS, ["0.1", "inf"], "found 'inf'", id="an infinite target"),
         pytest.param(NUMBERS, ["0.1", "-1e19"], r"line 3: .* from -1e\+18 to 1e\+18.* found '-1e19'", id="too large"),
@@ -113,15 +115,3 @@ def test_rows_without_target_or_molecule_are_left_out_and_ids_stay(tmp_path, mon
     assert loaded.used["id"].tolist() == example_ids(["CCO", "CCC"], hashed=True).tolist()
     reasons = loaded.table.set_index("line")[["no_smiles", "unparsable", "no_target"]]
     assert reasons.loc[[3, 4, 5]].to_numpy().tolist() == np.eye(3, dtype=bool).tolist()
-
-
-def test_materials_have_their_names_as_ids_and_standardised_columns(staged_data):
-    problem = load_problem("mof_thermal")
-    assert list(problem.evals) == ["id"]
-    assert problem.train.x.shape == (2505, 148)  # 174 descriptors, 26 of them constant
-    assert {"ABAVIJ_clean"} & {*problem.train.ids, *problem.evals["id"].ids}
-    assert set(problem.train.smiles) == {""}
-    np.testing.assert_allclose(problem.train.x.mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(problem.train.x.std(axis=0), 1, atol=1e-4)
-    assert abs(problem.evals["id"].x.mean(axis=0)).max() > 0.02  # the test rows did not contribute
-    assert problem.train.y.mean() == pytest.approx(0.5, abs=0.02)

@@ -8,8 +8,6 @@ from datetime import datetime
 import numpy as np
 import openpyxl
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from rdkit import Chem
 
@@ -44,23 +42,6 @@ def archive(content: bytes) -> bytes:
 # Texts
 
 
-@pytest.mark.parametrize("mark", [b"", BOM], ids=["", "BOM"])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-@pytest.mark.parametrize("separator", [b",", b";", b"\t"])
-@pytest.mark.parametrize("last", [True, False], ids=["ended", "not ended"])
-def test_a_table_is_the_same_whatever_it_is_written_with(mark, end, separator, last):
-    rows = [b"name|mol|y", b"ethanol|CCO|1", "Ethansäure|CC(=O)O|0.50".encode(), b"NA||nan"]
-    content = mark + end.join(rows).replace(b"|", separator) + (end if last else b"")
-    table = read(content, "table.csv")
-    assert table.columns.tolist() == ["name", "mol", "y", LINE]
-    assert table[["name", "mol", "y"]].to_numpy().tolist() == [
-        ["ethanol", "CCO", "1"],
-        ["Ethansäure", "CC(=O)O", "0.50"],
-        ["NA", "", "nan"],
-    ]
-    assert table[LINE].tolist() == [2, 3, 4]
-
-
 SAID = ["007", "1.50", "1e3", "True", "NULL", " x ", "1,5", 'say "x"']
 BLANKS = [b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""]
 
@@ -69,6 +50,7 @@ BLANKS = [b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""]
     ("content", "rows"),
     [
         (b'a;b;c;d;e;f;g;h\n007;1.50;1e3;True;NULL; x ;1,5;"say ""x"""\n', {2: SAID}),
+        (b"a\tb\nNA\tnan\n1\t", {2: ["NA", "nan"], 3: ["1", ""]}),
         *((end.join(BLANKS), {3: ["1", "2"], 7: ["3", "4"]}) for end in (b"\n", b"\r\n")),
         (b"a,b,c\n1\n1,2\n1,2,3\n", {2: ["1", "", ""], 3: ["1", "2", ""], 4: ["1", "2", "3"]}),
         (b"# of May\n#\n#,b\n1,2\n", {4: ["1", "2"]}),
@@ -77,7 +59,14 @@ BLANKS = [b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""]
         (b'SMILES\nCC\n""\n\nCO\n', {2: ["CC"], 3: [""], 5: ["CO"]}),
     ],
     ids=[
-        *("as written", *["blank lines"] * 2, "short rows", "comments", *["Excel's line for the separator"] * 4),
+        *(
+            "as written",
+            "tabs",
+            *["blank lines"] * 2,
+            "short rows",
+            "comments",
+            *["Excel's line for the separator"] * 4,
+        ),
         "a quoted nothing",
     ],
 )
@@ -168,12 +157,10 @@ WEB = "cannot be .*: it begins with .*, as JSON, a web page or"
         (b"\x89PNG\r\n\x1a\n\x00\x00", "byte 0x00 is not UTF-8"),
         (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xfe\xff", "cannot be read as a table"),
         (archive(b"no workbook"), "a damaged Excel workbook, or another archive"),
-        (b"\xd0\xcf\x11\xe0", r"an old Excel workbook \(.xls\)"),
-        (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "protected by a password: save it without"),
         (b"PAR1 and no more", "cannot be read as a table"),
         *(
             (start + bytes(range(200)), OTHER)
-            for start in (b"BZh91AY&SY", b"\xfd7zXZ\0", b"ARROW1\0\0", b"\x80\x04\x95")
+            for start in (b"BZh91AY&SY", b"\xfd7zXZ\0", b"ARROW1\0\0", b"\x80\x04\x95", b"\xd0\xcf\x11\xe0")
         ),
         *(
             (start, WEB)
@@ -184,14 +171,11 @@ WEB = "cannot be .*: it begins with .*, as JSON, a web page or"
         ("a,b\nC,µ\n".encode() + b"\xe9thanol,1\n", NO_TEXT.format("0xe9")),  # beside a letter in UTF-8
         (b"a,b\r\n\r\nC,10 \x81\r\n", NO_TEXT.format("0x81")),
         (b"a,b\n1,2\n3,4\0\n", NO_TEXT.format("0x00")),
-        (b"a,b\n1,2,\n4,5,\n", "line 2: 3 fields, but the header has 2"),
+        (b"a,b\n1,2,\n4,5,\n", "line 2: 3 fields, but the header on line 1 has 2"),
         (b"a,b\r\n1,2\r\n4,5,6\r\n", "line 3: 3 fields"),
         (b"a,b\n\n\n4,5,6\n", "line 4: 3 fields"),
         (b'a,b\n"1\n1",2\n4,5,6\n', "line 4: 3 fields"),
-        (b"SMILES,y\n1,CCO,0.5\n2,CCN,0.7\n", "line 2: 3 fields, .* has 2; write a name for the first column"),
-        (b"Report of May\na,b\n1,2\n3,4\n", "line 2: 2 fields, .* has 1; the header seems to be on line 2: remove"),
-        (b"InChI\n" + 3 * b"InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3\n", "line 2: 3 fields, .* has 1; a value that contains"),
-        (b"smiles,y\nCCO,a,b\n", "line 2: 3 fields, .* has 2; a value that contains"),
+        (b"Report of May\na,b\n1,2\n", "line 2: 2 fields, .* line 1 has 1: remove what .*name each .* value with ','"),
     ],
 )
 def test_what_is_no_table_is_named_with_its_line_and_what_to_do(content, message):
@@ -288,12 +272,6 @@ def test_the_index_of_a_parquet_file_is_read_unless_it_only_counts_the_rows(inde
     pd.DataFrame({"y": [1, 0]}, index=index).to_parquet(content)
     table = read(content.getvalue(), "table.parquet").drop(columns=LINE)
     assert table.to_dict("list") == columns | {"y": ["1", "0"]}
-
-
-def test_whole_numbers_beside_a_missing_one_keep_their_digits_in_parquet():
-    packed = io.BytesIO()
-    pq.write_table(pa.table({"series": pa.array([10**17 + 1, None])}), packed)
-    assert read(packed.getvalue(), "table.parquet")["series"].tolist() == ["100000000000000001", ""]
 
 
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
-from hypothesis import given
-from hypothesis import strategies as st
 from rdkit.Chem import MolFromSmiles
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +15,6 @@ from benchmark.data.features import featurise
 from benchmark.data.problem import fold, load_problem, read_with
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import Settings, dataset_names, expand, fields_of, load_spec, with_features
-from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.pipeline import Reading
@@ -104,16 +101,6 @@ def test_the_pool_is_the_first_rows_of_one_shuffle_and_the_test_sets_stay(seed):
     whole, part = (load_problem(f"b3db_measured{settings}", seed) for settings in ("", "@train=200"))
     order = np.random.default_rng(seed).permutation(len(whole.train))
     assert same(part, replace(whole, train=whole.train.take(np.sort(order[:200]))))
-
-
-@given(st.integers(2, 60), st.integers(0, 2**32 - 1), st.data())
-def test_pools_are_nested_and_keep_their_order(rows, seed, data):
-    pool = data.draw(st.permutations(range(rows)).map(np.array))
-    small, large = sorted(data.draw(st.tuples(*[st.integers(1, rows)] * 2)))
-    few, more = (first_rows(pool, n, seed).tolist() for n in (small, large))
-    assert (len(few), len(more)) == (small, large)
-    assert few == [row for row in more if row in few]
-    assert first_rows(pool, rows, seed).tolist() == pool.tolist()
 
 
 def test_what_a_setting_changes_changes_the_fingerprint(base):
