@@ -261,8 +261,6 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
 
     failed, (blocks, published) = 0, read(path, block)
     for part in blocks:
-        part.check()
-    for part in blocks:
         for grids in part.grids():
             cells = [cell for cell in _planned(grids, None, device) if cell.key.digest not in published]
             tally = _train(cells, False, jobs)

@@ -93,7 +93,7 @@ from benchmark.run.check import synthetic
 problem = synthetic("classification")
 for text in ("svm", "random_forest:trees=2", "erm"):
     unit = runner._Unit({0: make_method(text, problem.task)}, {0: ""}, "paper", (1,), True, runner.CPU)
-    first, second = (runner._work(problem, unit)[0, 1].seconds for _ in range(2))
+    first, second = (runner._work(problem, unit)[0, 1]["seconds"] for _ in range(2))
     print(text, first < 0.2 + 2 * second, first, second)
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
