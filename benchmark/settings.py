@@ -93,9 +93,7 @@ def features_of(text: str) -> tuple[str, ...]:
 
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:
     """Raise UserError if ``sampling`` is ``halves`` and a train seed lacks the other half of its halving."""
-    alone = [seed for seed in seeds if partner(seed) not in seeds]
+    alone = ", ".join(str(seed) for seed in seeds if partner(seed) not in seeds)
     if sampling == "halves" and alone:
-        raise UserError(
-            "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "
-            f"{', '.join(map(str, alone))} without the other half; use an even count, as in --seeds 20"
-        )
+        pairs = "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving"
+        raise UserError(f"{pairs}: {alone} without the other half; use an even count, as in --seeds 20")

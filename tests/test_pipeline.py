@@ -56,7 +56,7 @@ def test_a_remedy_within_another_is_refused_a_learner_that_it_cannot_use_and_row
     with pytest.raises(UserError, match=r"^anchor needs more of the training pool .* or use --sampling update$"):
         refuse_sampling(anchored, "paper")
     refuse_sampling(anchored, "update")
-    with pytest.raises(UserError, match=r"^erm_whole needs more of the training pool than one of several models sees"):
+    with pytest.raises(UserError, match=r"^erm_whole needs more rows than one of several models sees"):
         make_method("bagging", "classification", learner="erm_whole")
 
 

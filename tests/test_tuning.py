@@ -117,21 +117,18 @@ def test_folds_have_the_same_share_of_each_class_and_another_draw_at_each_seed()
 
 
 def test_the_loss_is_the_log_loss_with_a_floor_or_the_absolute_error():
-    def constants(values: Sequence[float], task: Task) -> Callable[..., list[np.ndarray]]:
-        def predict(settings: object, fold: Sample, inputs: Inputs) -> list[np.ndarray]:
-            if task == "regression":
-                return [np.full((len(inputs), 1), value) for value in values]
-            return [np.tile([1 - value, value], (len(inputs), 1)) for value in values]
-
-        return predict
+    def predict(settings: Sequence[Part], fold: Sample, inputs: Inputs) -> list[np.ndarray]:
+        if fold.task == "regression":
+            return [np.full((len(inputs), 1), 0.5)]
+        return [np.tile([1 - value, value], (len(inputs), 1)) for value in (0.8, 0.0)]
 
     whole = sample()
-    found = losses([find("svm")[0]()] * 2, whole, constants([0.8, 0.0], "classification"))
+    found = losses([find("svm")[0]()] * 2, whole, predict)
     least = 1 / (2 * len(whole))
     assert np.allclose(found[0], -np.log(np.where(whole.y == 1, 0.8, 0.2)))
     assert np.allclose(found[1], np.where(whole.y == 1, -np.log(least), 0.0))
     whole = sample("regression")
-    assert np.allclose(losses([find("svm")[0]()], whole, constants([0.5], "regression"))[0], np.abs(0.5 - whole.y))
+    assert np.allclose(losses([find("svm")[0]()], whole, predict)[0], np.abs(0.5 - whole.y))
 
 
 def test_one_se_takes_the_most_regularised_setting_within_one_standard_error_of_the_differences():

@@ -209,9 +209,7 @@ def new_dataset(
     if not (target or update):
         raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
     if update and (target or chosen or to):
-        raise UserError(
-            "--update takes the columns, task and split from the previous version: give no other option but --name"
-        )
+        raise UserError("--update takes the columns, task and split from the previous version: give --name alone")
     say(f"reading {file}")
     if update:
         _next_version(file, name)
@@ -382,15 +380,11 @@ def export_protocol(
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
-    protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
-    then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
+    then = "next: churn score; submissions/README.md says which datasets, samplings and seeds a submission takes"
     splits, trained = about["splits"], about["train_seeds"]
     needed = {*map(str, CANONICAL_SEEDS)} <= {*splits} and {*TRAIN_SEEDS[sampling]} <= {*trained}
-    taken = about["dataset"] in dataset_names() and sampling in SUBMITTED and needed
-    if not taken or len(splits) > MOST_SPLITS or len(trained) > MOST_SEEDS:
-        then = (
-            "next: churn score; a submission takes a dataset without settings, under "
-            f"{', '.join(SUBMITTED[:-1])} or {SUBMITTED[-1]}, canonical seed {CANONICAL_SEEDS[0]} and train seeds 1 to "
-            f"{TRAIN_SEEDS[sampling][-1]}, and at most {MOST_SEEDS} of these"
-        )
+    few = len(splits) <= MOST_SPLITS and len(trained) <= MOST_SEEDS
+    if about["dataset"] in dataset_names() and sampling in SUBMITTED and needed and few:
+        protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
+        then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
     console.print(f"wrote {path}\n{then}", markup=False)

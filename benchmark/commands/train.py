@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    track,
-)
+from rich.progress import MofNCompleteColumn, Progress, track
 from rich.table import Table
 
 from benchmark.commands import options
@@ -221,7 +213,7 @@ def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any 
     """Train and record what is missing, with a bar on a terminal."""
     from benchmark.run import driver
 
-    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = *Progress.get_default_columns(), MofNCompleteColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=sum(len(cell.key.seeds) for cell in cells))
         advance = partial(progress.advance, task)

@@ -300,5 +300,5 @@ def test_a_module_that_no_package_has_is_named(tmp_path, monkeypatch):
     rows = load_rows(spec := load_spec("b3db_measured"))
     featuriser = Featuriser.of(spec, rows, np.arange(len(rows.used)))
     served.write(tmp_path / "model.pkl", "classification", featuriser, [pickle.dumps(half)])
-    with pytest.raises(UserError, match="a served model cannot import 'my_own_module', which is not an installed"):
+    with pytest.raises(UserError, match="a served model cannot import 'my_own_module', which no package has: move"):
         deploy._requirements(tmp_path / "model.pkl", inputs_of(spec, rows).iloc[:1])

@@ -102,7 +102,7 @@ def test_a_database_of_another_program_stays_as_it_is(own_store):
         database.execute("create table metrics (a int)")
         database.commit()
     before = (own_store / "mlflow.db").read_bytes()
-    with pytest.raises(opening.TrackingError, match="of another program, with the tables metrics: give a file of its"):
+    with pytest.raises(opening.TrackingError, match="of another program, with the tables metrics: give another file"):
         tracking.Store()
     assert (own_store / "mlflow.db").read_bytes() == before
 
@@ -132,7 +132,7 @@ def test_no_password_of_a_store_is_shown(monkeypatch):
 def test_a_folder_that_means_another_in_an_address_is_refused(tmp_path, monkeypatch, folder):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / folder))
-    with pytest.raises(UserError, match=r"in the address of a store, '[%?]' means something else"):
+    with pytest.raises(UserError, match=r"'[%?]' means something else in an address: set CHURN_HOME"):
         opening.uri()
 
 
