@@ -197,10 +197,7 @@ def method(
         known = getattr(sys.modules.get(cls.__module__), other.__name__, None)  # another if the file was edited since
         if known is other and other.__name__ != cls.__name__ and cls.__module__ != "__main__":
             del registered[name]  # neither is meant
-            raise ValueError(
-                f"method {name!r} is registered by the classes {other.__name__} and {cls.__name__} of one file: give "
-                "each a name of its own"
-            )
+            raise ValueError(f"method {name!r}: {other.__name__} and {cls.__name__} of a file register it: rename one")
         learns = tasks if isinstance(tasks, str) else tuple(tasks)
         made = describe(cls, name, title=title, regression=regression or {}, tasks=learns, revision=revision)
         registered[name] = made
@@ -215,10 +212,7 @@ learner = method
 def describe(cls: T, name: str, **about: Any) -> T:
     """Name and describe a class as ``method`` does, without registering it. Raises TypeError and ValueError."""
     if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):
-        raise TypeError(
-            f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
-            "benchmark.pipeline.Remedy or Learner"
-        )
+        raise TypeError(f"method {name!r}: derive {cls.__name__} from benchmark.pipeline.Remedy or Learner")
     arguments = ["sample", "learner"] if issubclass(cls, Remedy) else ["sample"]
     expected = f"fit(self, {', '.join(arguments)})"
     if cls.fit in (Remedy.fit, Learner.fit):
@@ -299,10 +293,7 @@ class Pipeline:
         remedy, learner = self.for_sample(sample)
         model = remedy.fit(unshared(sample, remedy, learner), learner)
         if not hasattr(model, "predict"):
-            raise TypeError(
-                f"fit of method {self.name!r} returned {model!r}: expected an object with predict(inputs), such as the "
-                "result of learner.fit(sample); is a return statement missing?"
-            )
+            raise TypeError(f"fit of method {self.name!r} returned {model!r}: expected an object with predict(inputs)")
         return model
 
     def for_sample(self, sample: Sample) -> tuple[Remedy, Learner]:
@@ -407,9 +398,7 @@ class Remedied(Learner):
 
     def require(self) -> None:
         if not self.samplings:
-            raise UserError(
-                f"{self.name} needs more of the training pool than one of several models sees: use it alone"
-            )
+            raise UserError(f"{self.name} needs more rows than one of several models sees: use it alone")
         Pipeline(self.remedy, self.learner).refuse()
 
 

@@ -264,12 +264,9 @@ def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) ->
     if known or method.tune or lam != _defaults(remedy, task).get(LAM, 0):
         return ""
     options = {"--learner": (used, MLP), "--sampling": (sampling, PAPER)}
-    changed = {option: value for option, (value, usual) in options.items() if value != usual}
-    return (
-        f"{remedy.name}: λ={lam:g} was selected for another {' and '.join(option[2:] for option in changed)} and may "
-        f"be wrong on {' and '.join(changed.values())}: select one with churn study lambda-rule "
-        f"{' '.join(f'{option} {value}' for option, value in changed.items())}, and pass {remedy.name}:{LAM}=VALUE"
-    )
+    changed = " ".join(f"{option} {value}" for option, (value, usual) in options.items() if value != usual)
+    select = f"select one with churn study lambda-rule {changed}, and pass {remedy.name}:{LAM}=VALUE"
+    return f"{remedy.name}: λ={lam:g} was selected for another learner or sampling: {select}"
 
 
 def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Any:

@@ -67,23 +67,18 @@ def parse_splits(text: str) -> list[int]:
 
 def _seeds(name: str, text: str, meant: str, example: str) -> list[int]:
     """Return the seeds that a list of numbers and ranges means. Raises UserError, with the text that was given."""
-    largest = max(map(int, re.findall(r"\d{1,20}", text)), default=0)
+    wrong = UserError(f"{name} {text[:80]!r}: expected {example}, a range as in 1-10, or a list as in 1,3,5")
     seeds: list[int] = []
-    try:
-        for part in filter(None, meant.split(",") if largest < 2**32 else ()):  # the generators' keys have 32 bits
-            if re.fullmatch(r"\s*\d+\s*(-\s*\d+\s*)?", part) is None:  # Python reads +3 and 1_0, too
-                raise ValueError
-            low, dash, high = part.partition("-")
-            given = range(int(low), int(high if dash else low) + 1)
-            if not given:
-                raise ValueError
-            if len(given) + len(seeds) > MOST_SEEDS:
-                raise UserError(f"{name} {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
-            seeds += given
-    except ValueError:
-        seeds = []
-    if not seeds or min(seeds) < 0:
-        raise UserError(f"{name} {text[:80]!r}: expected {example}, a range as in 1-10, or a list as in 1,3,5")
+    for part in filter(None, meant.split(",")):
+        written = re.fullmatch(r"\s*(\d{1,20})\s*(?:-\s*(\d{1,20})\s*)?", part)  # Python reads +3 and 1_0, too
+        given = range(int(written[1]), int(written[2] or written[1]) + 1) if written else range(0)
+        if not given or given[-1] >= 2**32:  # the generators' keys have 32 bits
+            raise wrong
+        if len(given) + len(seeds) > MOST_SEEDS:
+            raise UserError(f"{name} {text[:80]!r}: at most {MOST_SEEDS:,} are possible")
+        seeds += given
+    if not seeds:
+        raise wrong
     return list(dict.fromkeys(seeds))
 
 
@@ -98,9 +93,7 @@ def features_of(text: str) -> tuple[str, ...]:
 
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:
     """Raise UserError if ``sampling`` is ``halves`` and a train seed lacks the other half of its halving."""
-    alone = [seed for seed in seeds if partner(seed) not in seeds]
+    alone = ", ".join(str(seed) for seed in seeds if partner(seed) not in seeds)
     if sampling == "halves" and alone:
-        raise UserError(
-            "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "
-            f"{', '.join(map(str, alone))} without the other half; use an even count, as in --seeds 20"
-        )
+        pairs = "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving"
+        raise UserError(f"{pairs}: {alone} without the other half; use an even count, as in --seeds 20")

@@ -98,9 +98,6 @@ def test_what_cannot_be_trained_is_refused_when_fitting(estimator, message):
     problem = synthetic("classification")
     with pytest.raises(ValueError, match=message):
         estimator.fit(problem.train.x, problem.train.y)
-
-
-def test_one_class_is_refused_by_name():
     with pytest.raises(ValueError, match="y has one class, 'active': a classifier needs two or more"):
         MethodClassifier().fit(np.eye(4), np.full(4, "active"))
 

@@ -15,7 +15,7 @@ from benchmark.run import driver
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Grid
 from benchmark.train import Mean, bootstrap, sample_for
-from benchmark.types import SAMPLINGS, Problem, Recipe
+from benchmark.types import Problem, Recipe
 
 NEIGHBOURS = "sklearn:sklearn.neighbors.KNeighborsClassifier"
 MISMATCHES: dict[Need, tuple[str, str]] = {
@@ -41,8 +41,6 @@ def test_a_learner_that_cannot_do_what_a_remedy_needs_is_refused_before_data_are
     monkeypatch.setattr(driver, "load_problem", None)
     with pytest.raises(UserError, match=answer(need)):
         driver.plan_grid(Grid([remedy], ["b3db_measured"], [99], [1], learner=learner), {})
-    with pytest.raises(UserError, match=answer(need)):
-        make_method(remedy, "classification", None, learner)
 
 
 def test_each_need_has_an_answer_and_is_one_of_some_remedy():
@@ -51,17 +49,14 @@ def test_each_need_has_an_answer_and_is_one_of_some_remedy():
     assert {need for part in parts for need in getattr(part, "needs", ())} == {*REFUSED}
 
 
-def test_a_remedy_within_another_is_refused_a_learner_that_it_cannot_use():
+def test_a_remedy_within_another_is_refused_a_learner_that_it_cannot_use_and_rows_that_one_of_several_does_not_see():
     with pytest.raises(UserError, match=answer("networks")):
         make_method("bagging", "classification", None, "svm", learner="twin")
-
-
-def test_a_remedy_within_another_is_refused_what_one_of_several_models_does_not_see():
     anchored = make_method("bagging", "classification", learner="anchor")
     with pytest.raises(UserError, match=r"^anchor needs more of the training pool .* or use --sampling update$"):
         refuse_sampling(anchored, "paper")
     refuse_sampling(anchored, "update")
-    with pytest.raises(UserError, match=r"^erm_whole needs more of the training pool than one of several models sees"):
+    with pytest.raises(UserError, match=r"^erm_whole needs more rows than one of several models sees"):
         make_method("bagging", "classification", learner="erm_whole")
 
 
@@ -70,7 +65,7 @@ def problem() -> Problem:
     return replace(synthetic("classification", n=80), recipe=Recipe(hidden=16, lr=1e-2, epochs=4))
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", ["paper", "halves"])
 @pytest.mark.parametrize("inner", ["swa", "twin:lam=3", "deep_ensemble:k=2", "bagging:k=2", "knn_averaging"])
 def test_members_of_a_remedy_within_another_differ_and_learn_from_their_own_rows(problem, inner, sampling):
     method = make_method("bagging:k=3", problem.task, learner=inner)
@@ -102,12 +97,8 @@ def test_a_remedy_within_bagging_of_one_is_the_remedy_on_that_bootstrap(problem)
 
 
 def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name_their_records_by_it() -> None:
-    svm, bagging = find("svm")[0], find("bagging")[0]
-    assert [repr(part) for part in (svm(), svm(width=0.5), bagging(k=2))] == [
-        "SVM(C=1.0)",
-        "SVM(C=1.0, width=0.5)",
-        "Bagging(k=2)",
-    ]
+    svm = find("svm")[0]
+    assert [repr(part) for part in (svm(), svm(width=0.5))] == ["SVM(C=1.0)", "SVM(C=1.0, width=0.5)"]
 
 
 def test_a_part_of_the_users_gets_a_copy_of_the_sample_that_the_suites_share():

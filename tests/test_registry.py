@@ -44,15 +44,12 @@ def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["svm", "twin"])
-def test_a_method_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, monkeypatch, name):
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+def test_a_method_of_ones_own_cannot_be_called_like_one_of_the_suite(write_files, name):
     with pytest.raises(UserError, match=f"^the suite has a method '{name}': choose another name"):
         new_method(name)
-    path = tmp_path / "methods" / f"{name}.py"
-    path.parent.mkdir()
-    path.write_text("import numpy")  # a module of one's own, which registers nothing
+    write_files({f"{name}.py": "import numpy"})  # a module of one's own, which registers nothing
     assert find(name)[0].name == name
-    path.write_text("from benchmark.pipeline import Remedy")
+    write_files({f"{name}.py": "from benchmark.pipeline import Remedy"})
     with pytest.raises(UserError, match=rf"{name}\.py: the suite has a method '{name}': rename your file"):
         find(name)
 
@@ -65,6 +62,7 @@ def test_every_file_of_remedies_or_learners_is_one_of_that_name_but_the_family_o
     assert trained == {*learners.names()} - {"sklearn"}
     assert REFERENCE in remedies
     assert not UNAVAILABLE
+    assert [name for name, cls in METHODS.items() if cls.revision is None] == []
 
 
 @pytest.mark.parametrize(("name", "task"), [(name, task) for name in METHODS for task in METHODS[name].tasks])
@@ -81,12 +79,9 @@ def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task)
 @pytest.mark.parametrize(
     ("text", "overrides", "expected"),
     [
-        ("twin:lam=30:members=3", {}, {"lam": 30.0, "members": 3}),
-        ("twin:lam=1e-2", {}, {"lam": 0.01, "members": 2}),
+        ("twin:lam=1e-2:members=3", {}, {"lam": 0.01, "members": 3}),
         ("twin:lam=30", {"lam": "10", "k": "7"}, {"lam": 30.0, "members": 2}),
-        ("twin", {"lam": "10", "k": "7"}, {"lam": 10.0, "members": 2}),
         ("bagging", {"lam": "10", "k": "7"}, {"k": 7}),
-        ("erm", {"k": "7"}, {}),
     ],
 )
 def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(text, overrides, expected):
@@ -104,11 +99,7 @@ def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(tex
         ("erm:k=3", "unknown hyperparameter of erm: 'k': known: none"),
         ("bagging:k=five", "bagging: k=five: Input should be a valid integer"),
         ("bagging:k=0", "bagging: k=0: Input should be greater than 0"),
-        ("twin:lam=-1", "twin: lam=-1: Input should be greater than or equal to 0"),
-        ("twin:members=1", "twin: members=1: Input should be greater than or equal to 2"),
         ("mc_dropout:p=1", "mc_dropout: p=1: Input should be less than 1"),
-        ("gradient_boosting:rate=2", "gradient_boosting: rate=2: Input should be less than or equal to 1"),
-        ("twin:lam", "twin:lam: expected NAME=VALUE, found 'lam'"),
         ("twin:lam=1:lam=2", "twin:lam=1:lam=2: lam is given twice"),
         ("twin:lam=", "twin:lam=: expected NAME=VALUE, found 'lam='"),
         ("twin:lam=nan", "twin: lam"),
@@ -122,17 +113,10 @@ def test_a_mistake_is_answered_with_what_is_wrong_and_what_is_meant(text, messag
 
 
 def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
-    assert parse_settings(["lam=30,k=2", "p=0.1"]) == {"lam": "30", "k": "2", "p": "0.1"}
+    of_lists = {"tuned": "1,3", "trials": "9", "knob": "a@train=5,b"}
+    assert parse_settings(["tuned=1,3,trials=9", "", "knob=a@train=5,b,"]) == of_lists
     with pytest.raises(UserError, match="--set: k is given twice"):
         parse_settings(["lam=30,k=2", "k=3"])
-    with pytest.raises(UserError, match="expected NAME=VALUE, found 'lam'"):
-        parse_settings(["lam"])
-    assert parse_settings(["tuned=1,3,trials=9", "knob=a@train=5,b"]) == {
-        "tuned": "1,3",
-        "trials": "9",
-        "knob": "a@train=5,b",
-    }
-    assert parse_settings(["", "k=2,"]) == {"k": "2"}
 
 
 def test_a_learner_alone_is_erm_with_it():
@@ -159,10 +143,8 @@ def test_a_remedy_can_be_the_learner_of_another():
     bagged = make_method("bagging:k=2", "classification", learner="label_smoothing")
     assert isinstance(bagged.learner, Remedied)
     assert (bagged.learner.remedy, bagged.base) == (METHODS["label_smoothing"](), METHODS["mlp"]())
-    assert (spelled(bagged, "classification"), learner_of(bagged, "classification")) == (
-        "bagging:k=2",
-        "label_smoothing",
-    )
+    spelling = spelled(bagged, "classification"), learner_of(bagged, "classification")
+    assert spelling == ("bagging:k=2", "label_smoothing")
     assert title(bagged, "classification").startswith("Bagging K=2 · ")
     assert make_method("erm", "classification", learner="label_smoothing") == make_method(
         "label_smoothing", "classification"
@@ -172,10 +154,8 @@ def test_a_remedy_can_be_the_learner_of_another():
 @pytest.mark.parametrize(
     ("text", "given", "expected"),
     [
-        ("erm", {}, "ERM"),
         ("twin:lam=0.5:members=3", {}, "Twin-bootstrap λ=0.5, members=3"),
         ("mc_dropout:p=0.5:passes=20", {}, "MC dropout, p=0.5"),
-        ("bagging", {"learner": "knn:k=3"}, "Bagging K=5 · k-NN, k=3"),
         ("erm", {"learner": "mlp:epochs=3"}, "Perceptron, epochs=3"),
         ("erm", {"features": "atom_pairs.4096+rdkit_descriptors"}, "ERM · atom pairs + RDKit descriptors"),
         ("bagging:k=2", {"learner": "svm:C=3", "features": "minimol"}, "Bagging K=2 · SVM, C=3.0 · MiniMol"),
@@ -211,7 +191,7 @@ def test_two_classes_of_a_file_cannot_register_one_name_while_an_edited_file_may
         path.write_text(source, encoding="utf-8")
         load_file(path)
     path.write_text(one + other, encoding="utf-8")
-    with pytest.raises(UserError, match=r"'mine' is registered by the classes \w+ and Other of one file: give each"):
+    with pytest.raises(UserError, match=r"'mine': \w+ and Other of a file register it: rename one"):
         load_file(path)
 
 
@@ -237,8 +217,6 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (None, "no such file"),
-        ("import not_installed", "cannot be imported: ModuleNotFoundError: No module named 'not_installed'"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
         ("x = (", "cannot be imported: SyntaxError"),
         ("x = 1", "expected one class with @method(...) or @learner(...), found 0"),
@@ -246,28 +224,23 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
 )
 def test_a_file_without_a_method_is_an_error_that_names_it(tmp_path, source, message):
     path: Path = tmp_path / "mine.py"
-    if source is not None:
-        path.write_text(source, encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         load_file(path)
     assert str(caught.value).startswith(f"{path}: {message}")
 
 
 def test_the_default_lambda_is_that_which_was_selected_for_the_learner():
-    assert make_method("twin", "classification", backbone="gin").head.params["lam"] == 10
-    assert make_method("twin", "classification", learner="gin").head.params["lam"] == 10
+    for lam, given in ((300, {}), (10, {"backbone": "gin"}), (10, {"learner": "gin"})):
+        assert make_method("twin", "classification", **given).head.params["lam"] == lam
     assert make_method("twin", "classification", backbone="gin", learner="mlp").head.params["lam"] == 300
-    assert make_method("twin", "classification", {"lam": "3"}, backbone="gin").head.params["lam"] == 3
-    assert make_method("twin", "classification", backbone="mlp").head.params["lam"] == 300
 
 
 def test_a_lambda_that_nobody_selected_for_the_learner_is_doubted():
-    for carried in (
-        make_method("twin", "regression", backbone="gin"),
-        make_method("twin", "regression", learner="gin"),
-    ):
-        assert "λ=3 was selected for another learner" in doubtful_lambda(carried, "regression")
-        assert "study lambda-rule --learner gin" in doubtful_lambda(carried, "regression")
+    said = doubtful_lambda(make_method("twin", "regression", learner="gin"), "regression")
+    assert "λ=3 was selected for another learner" in said
+    assert "study lambda-rule --learner gin" in said
+    assert said == doubtful_lambda(make_method("twin", "regression", backbone="gin"), "regression")
     for text, task, backbone in [
         ("twin", "regression", "mlp"),
         ("twin:lam=1", "regression", "gin"),
@@ -357,16 +330,15 @@ IN_A_PACKAGE = {
 }
 
 
-@pytest.mark.parametrize("imports", ["from . import nets", "from mine import nets", "import mine.nets as nets"])
+@pytest.mark.parametrize("imports", ["from . import nets", "import mine.nets as nets"])
 def test_a_file_that_belongs_to_a_package_finds_its_neighbours(write_files, tmp_path, imports):
     files = {"__init__.py": "", "method.py": own("nets.SHARE", imports), "nets.py": "SHARE = 0.75\n"}
-    for name, content in files.items():
-        (tmp_path / "mine").mkdir(exist_ok=True)
-        (tmp_path / "mine" / name).write_text(content)
-    assert load_file(tmp_path / "mine" / "method.py").name == "mine"
+    folder = write_files({f"mine/{name}": content for name, content in files.items()}).rename(tmp_path / "elsewhere")
+    method = folder / "mine" / "method.py"
+    assert load_file(method).name == "mine"
     assert predicted() == 0.75
-    (tmp_path / "mine" / "method.py").write_text(own("0.5"))
-    load_file(tmp_path / "mine" / "method.py")
+    method.write_text(own("0.5"))
+    load_file(method)
     assert predicted() == 0.5
 
 
@@ -378,12 +350,10 @@ def test_a_file_of_the_users_folder_is_a_method_even_if_that_is_a_package_itself
     assert code_of(make_method("mine", "classification")) == before
 
 
-def test_a_package_that_python_does_not_find_because_of_another_is_named(write_files, tmp_path):
-    (tmp_path / "json").mkdir()
-    (tmp_path / "json" / "__init__.py").touch()
-    (tmp_path / "json" / "method.py").write_text(own("0.25"))
+def test_a_package_that_python_does_not_find_because_of_another_is_named(write_files):
+    folder = write_files({"json/__init__.py": "", "json/method.py": own("0.25")})
     with pytest.raises(UserError, match=r"method\.py: .* Python finds another package json, at .*: rename this one"):
-        load_file(tmp_path / "json" / "method.py")
+        load_file(folder / "json" / "method.py")
 
 
 WEIGHTS = np.arange(4.0).tobytes()
@@ -404,33 +374,31 @@ def test_a_file_is_read_if_it_is_declared_and_intact(write_files):
     folder = write_files({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
     assert predicted() == 0.25
     assert path_of(registered["mine"], "prior.bin") == folder / "prior.bin"
-    method = make_method("mine", "classification")
-    for harm, found in (
-        (lambda path: path.write_bytes(WEIGHTS[::-1]), "[0-9a-f]{64}"),
-        (lambda path: path.unlink(), "no such file"),
-    ):
-        harm(folder / "prior.bin")
-        message = rf"prior\.bin: mine declares sha256 [0-9a-f]{{64}}, found {found}: restore"
-        with pytest.raises(UserError, match=message):
-            code_of(method)
-        with pytest.raises(RuntimeError, match=message):
-            predicted()
+    (folder / "prior.bin").write_bytes(WEIGHTS[::-1])
+    message = r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found [0-9a-f]{64}: restore"
+    with pytest.raises(UserError, match=message):
+        code_of(make_method("mine", "classification"))
+    (folder / "prior.bin").unlink()
+    with pytest.raises(RuntimeError, match=r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found no such file"):
+        predicted()
     write_files({"mine.py": declaring(other=WEIGHTS), "prior.bin": WEIGHTS, "other.bin": WEIGHTS})
     load_file(folder / "mine.py")
     with pytest.raises(RuntimeError, match=r"mine reads prior\.bin without declaring it: add it to its files"):
         predicted()
 
 
-@pytest.mark.parametrize("edited", ["mine/method.py", "mine/nets.py", "mine/__init__.py", "mine/more/deep.py"])
-def test_an_edit_of_any_file_of_its_package_is_another_code(write_files, edited):
+def test_an_edit_of_any_file_of_its_package_is_another_code(write_files):
     folder = write_files(IN_A_PACKAGE | {"mine/more/deep.py": "", "beside.py": ""})
     method = make_method("mine", "classification")
     assert predicted() == 0.125
     before = code_of(method)
     (folder / "beside.py").write_text("changed = True")
     assert code_of(method) == before
-    (folder / edited).write_text(f"{(folder / edited).read_text()}\n# changed")
-    assert code_of(method) != before
+    codes = {before}
+    for edited in ("mine/method.py", "mine/nets.py", "mine/__init__.py", "mine/more/deep.py"):
+        (folder / edited).write_text(f"{(folder / edited).read_text()}\n# changed")
+        codes.add(code_of(method))
+    assert len(codes) == 5
 
 
 def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write_files):
@@ -448,14 +416,9 @@ def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write_files):
 @pytest.mark.parametrize(
     ("base", "fit", "message"),
     [
-        (
-            Remedy,
-            lambda self, sample: None,
-            r"Plain defines fit\(self, sample\): expected fit\(self, sample, learner\)",
-        ),
         (Learner, lambda self, x, y: None, r"Plain defines fit\(self, x, y\): expected fit\(self, sample\)"),
         (Learner, Learner.fit, r"Plain does not train: define fit\(self, sample\)"),
-        (object, Learner.fit, r"Plain is neither .*: derive it from benchmark\.pipeline\.Remedy or Learner"),
+        (object, Learner.fit, r"derive Plain from benchmark\.pipeline\.Remedy or Learner"),
     ],
 )
 def test_another_kind_of_class_or_fit_is_refused_as_it_is_registered(base, fit, message):
@@ -467,18 +430,14 @@ def test_another_kind_of_class_or_fit_is_refused_as_it_is_registered(base, fit, 
 @pytest.mark.parametrize(
     ("about", "attributes", "message"),
     [
-        ({"title": "Plain {deep}"}, {}, "its title names 'deep', which is none of its hyperparameters"),
-        ({"title": "Plain {}"}, {}, "its title names '', which"),
+        ({"title": "Plain {}"}, {}, "its title names '', which is none of its hyperparameters"),
         ({"title": " "}, {}, "' ' has 0 characters: expected 1 to 200"),
         ({}, {"files": ["a"]}, r"files = \['a'\]: expected a name and a sha256 for each"),
         ({"title": "Pl\u200bain"}, {}, r"'Pl\\u200bain' has the invisible character U\+200B; remove it"),
         ({"regression": {"dept": 3}}, {}, "its regression names 'dept', which"),
         ({}, {"grid": ({"depth": 1}, {"dept": 3})}, "its grid names 'dept', which"),
-        ({}, {"regression_grid": ({"dept": 3},)}, "its regression_grid names 'dept', which"),
-        ({}, {"quick": {"dept": 3}}, "its quick names 'dept', which"),
         ({}, {"swept": "dept"}, "its swept names 'dept', which"),
         ({}, {"needs": ("foo",)}, "needs 'foo': expected some of networks, modules, "),
-        ({"tasks": ("classify",)}, {}, r"tasks = \('classify',\): expected a list of classification and regression"),
         ({"tasks": "regression"}, {}, "tasks = regression: expected a list of"),
         ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),
     ],
@@ -490,23 +449,17 @@ def test_a_name_that_an_author_mistypes_is_refused_as_the_method_is_registered(a
 
 
 @pytest.mark.usefixtures("own_registry")
-@pytest.mark.parametrize("name", ["Odd Name", "a,b", "bad:k=2", "", "x" * 65])
+@pytest.mark.parametrize("name", ["a,b", "bad:k=2", "", "x" * 65])
 def test_a_name_that_no_command_or_store_could_read_is_refused_as_the_method_is_registered(name):
     with pytest.raises(ValueError, match="expected at most 64 letters, digits"):
         learner(name, title="Odd")(type("Odd", (Learner,), {"fit": lambda self, sample: None}))
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_default_of_another_type_is_named():
-    given = {"__annotations__": {"depth": int}, "depth": "three", "fit": lambda self, sample: None}
-    learner("plain", title="Plain")(type("Plain", (Learner,), given))
-    with pytest.raises(UserError, match=r"^plain: depth.*Input should be a valid integer"):
-        make_method("plain", "classification")
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_hyperparameter_may_be_called_kind():
-    learner("plain", title="Plain")(
-        type("Plain", (Learner,), {"__annotations__": {"kind": str}, "kind": "a", "fit": lambda self, sample: None})
-    )
-    assert code_of(make_method("plain", "classification")).startswith("plain@")
+def test_a_hyperparameter_may_be_called_kind_but_not_have_a_default_of_another_type():
+    for name, default in (("kind", 3), ("depth", "three")):
+        given = {"__annotations__": {name: int}, name: default, "fit": lambda self, sample: None}
+        learner(name, title="Plain")(type(name.title(), (Learner,), given))
+    assert code_of(make_method("kind", "classification")).startswith("kind@")
+    with pytest.raises(UserError, match=r"^depth: depth.*Input should be a valid integer"):
+        make_method("depth", "classification")

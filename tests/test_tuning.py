@@ -111,31 +111,24 @@ def test_folds_have_the_same_share_of_each_class_and_another_draw_at_each_seed()
     first, other = (next(folds(one)).molecules for one in (whole, sample(seed=2)))
     assert not np.array_equal(first, other)
     assert np.array_equal(first, next(folds(whole)).molecules)
-
-
-def test_a_rare_class_is_in_as_many_folds_as_it_can_be():
-    whole = sample()
     y = np.zeros_like(whole.y)
     y[[3, 5, 9]] = 1
-    assert sorted(int(part.y.sum()) for part in folds(replace(whole, y=y))) == [0, 0, 1, 1, 1]
+    assert sorted(int(part.y.sum()) for part in folds(replace(whole, y=y))) == [0, 0, 1, 1, 1], "of a rare class"
 
 
 def test_the_loss_is_the_log_loss_with_a_floor_or_the_absolute_error():
-    def constants(values: Sequence[float], task: Task) -> Callable[..., list[np.ndarray]]:
-        def predict(settings: object, fold: Sample, inputs: Inputs) -> list[np.ndarray]:
-            if task == "regression":
-                return [np.full((len(inputs), 1), value) for value in values]
-            return [np.tile([1 - value, value], (len(inputs), 1)) for value in values]
-
-        return predict
+    def predict(settings: Sequence[Part], fold: Sample, inputs: Inputs) -> list[np.ndarray]:
+        if fold.task == "regression":
+            return [np.full((len(inputs), 1), 0.5)]
+        return [np.tile([1 - value, value], (len(inputs), 1)) for value in (0.8, 0.0)]
 
     whole = sample()
-    found = losses([find("svm")[0]()] * 2, whole, constants([0.8, 0.0], "classification"))
+    found = losses([find("svm")[0]()] * 2, whole, predict)
     least = 1 / (2 * len(whole))
     assert np.allclose(found[0], -np.log(np.where(whole.y == 1, 0.8, 0.2)))
     assert np.allclose(found[1], np.where(whole.y == 1, -np.log(least), 0.0))
     whole = sample("regression")
-    assert np.allclose(losses([find("svm")[0]()], whole, constants([0.5], "regression"))[0], np.abs(0.5 - whole.y))
+    assert np.allclose(losses([find("svm")[0]()], whole, predict)[0], np.abs(0.5 - whole.y))
 
 
 def test_one_se_takes_the_most_regularised_setting_within_one_standard_error_of_the_differences():
@@ -227,19 +220,12 @@ def test_what_is_done_once_costs_each_time_what_it_took(monkeypatch: pytest.Monk
         assert shared.saved == 7.0
 
 
-def test_the_key_the_command_and_the_title_name_the_tuning():
-    problem = synthetic("classification")
-    planned = plan(problem, make_method("svm", "classification", sampling="halves", tune="one-se"), (1, 2))
-    plain = plan(problem, make_method("svm", "classification", sampling="halves"), (1, 2))
+def test_the_key_and_the_title_name_the_tuning_and_another_grid_is_other_code(monkeypatch: pytest.MonkeyPatch):
+    method = make_method("svm", "classification", sampling="halves", tune="one-se")
+    planned = plan(synthetic("classification"), method, (1, 2))
     assert (planned.key.tune, planned.key.pipeline, planned.title) == ("one-se", "svm tune=one-se", "SVM · one-SE")
-    assert planned.key.digest != plain.key.digest
-    assert " --tune one-se" in planned.command
-    assert "tuning@1." in planned.key.code
-    assert "tuning" not in plain.key.code
-
-
-def test_another_grid_is_other_code(monkeypatch: pytest.MonkeyPatch):
-    method = make_method("svm", "classification", tune="best")
+    assert "tuning@1." in code_of(method)
+    assert "tuning" not in code_of(make_method("svm", "classification"))
     before = code_of(method)
     monkeypatch.setattr(find("svm")[0], "grid", ({"C": 1.0}, {"C": 3.0}))
     assert code_of(method) != before

@@ -34,8 +34,7 @@ def test_predictions_of_a_wrong_shape_are_refused_with_both_shapes(right, shape)
     assert f"(2, 3, {outputs}), got {shape}" in str(caught.value)
 
 
-@pytest.mark.parametrize("right", [RIGHT, NUMBERS])
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("right", "bad"), [(RIGHT, float("nan")), (NUMBERS, float("inf"))])
 def test_a_prediction_that_is_not_finite_is_refused_naming_seed_and_example(right, bad):
     message = f"1 of {right.values.size} predictions are not finite; the first is {bad} for train seed 9, example two"
     with pytest.raises(ValueError, match=message):
@@ -48,7 +47,7 @@ def test_a_prediction_that_is_no_real_number_is_refused(kind):
         replace(RIGHT, values=RIGHT.values.astype(kind))
 
 
-@pytest.mark.parametrize("wrong", [[0.5, 0.6], [0.0, 0.0], [1.2, -0.2], [-0.5, 0.5]])
+@pytest.mark.parametrize("wrong", [[0.5, 0.6], [0.0, 0.0], [1.2, -0.2]])
 def test_what_is_no_probability_is_refused_naming_seed_and_example(wrong):
     with pytest.raises(ValueError, match=r"train seed 9, example three they are \[" + str(wrong[0])):
         replace(RIGHT, values=changed(RIGHT, (1, 2), wrong))
@@ -83,6 +82,7 @@ def test_examples_need_one_finite_row_for_each_unique_id(part, message):
 )
 def test_a_cells_name_changes_with_every_part_of_its_key(part):
     assert replace(KEY, **part).digest != KEY.digest
+    assert replace(KEY, params={"members": 2, "lam": 3.0}).digest == KEY.digest
 
 
 def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them():
@@ -122,18 +122,12 @@ def test_a_selection_has_the_values_selected_and_computes_anew():
 
 
 def test_predictions_travel_to_another_process_without_what_was_computed_of_them():
-    p = Predictions((1, 2), np.array(["a", "b"]), np.array([0, 1]), np.full((2, 2, 2), 0.5), "classification")
+    p = replace(RIGHT)
     p.computed["churn"] = np.zeros(2)
     back = pickle.loads(pickle.dumps(p))
-    assert (back.computed, back.ids.tolist(), [*p.computed]) == ({}, ["a", "b"], ["churn"])
+    assert (back.computed, back.ids.tolist(), [*p.computed]) == ({}, IDS.tolist(), ["churn"])
 
 
 def test_rounding_does_not_make_probabilities_wrong():
     rounded = np.array([0.33333, 0.33333, 0.33333], dtype=np.float32)
     assert replace(RIGHT, values=np.tile(rounded, (2, 3, 1))).values.shape == (2, 3, 3)
-
-
-def test_equal_keys_have_equal_names():
-    same = replace(KEY, params={"members": 2, "lam": 3.0})
-    assert same == KEY
-    assert same.digest == KEY.digest

@@ -1,7 +1,6 @@
 """Base of both command lines."""
 
 import io
-import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -27,10 +26,8 @@ class Command(TyperCommand):
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         single = [p for p in given if p.nargs != -1 and not any(getattr(p, k, False) for k in ("multiple", "is_flag"))]
         if twice := next((param for i, param in enumerate(single) if param in single[:i]), None):
-            raise UserError(
-                f"{twice.opts[0]}: expected once, found {single.count(twice)} times: give all its values at once, "
-                "separated by commas if it takes several (see --help)"
-            )
+            found = single.count(twice)
+            raise UserError(f"{twice.opts[0]}: expected once, found {found} times: give all its values at once")
         return super().parse_args(ctx, args)
 
 
@@ -66,7 +63,7 @@ class App(typer.Typer):
             if isinstance(error, OSError):
                 if error.filename is not None:
                     about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
-                elif isinstance(error, FileNotFoundError) and error.strerror == os.strerror(ENOENT):  # of os.getcwd
+                elif error.errno == ENOENT:  # of os.getcwd
                     about = "the working folder is gone: go to another"
                 else:
                     raise

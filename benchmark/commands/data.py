@@ -28,14 +28,10 @@ if TYPE_CHECKING:  # it imports RDKit, which takes a moment
 def list_(
     datasets: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[DATASET]...", help="Show each dataset of these names, groups or suites on its own line."
-        ),
+        typer.Argument(metavar="[DATASET]...", help="Show each dataset of these names, groups or suites."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every dataset on its own line.")] = False,
-    as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print only the table of datasets, in Markdown, as in datasets/TABLE.md.")
-    ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print only the table datasets/TABLE.md.")] = False,
 ) -> None:
     """List the datasets, methods and learners, or only the datasets that you name.
 
@@ -95,19 +91,10 @@ def health(
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     families: Annotated[
-        bool,
-        typer.Option(
-            "--families",
-            help="Compare all datasets on this machine instead, and check that those with the same molecules and "
-            "labels are one family.",
-        ),
+        bool, typer.Option("--families", help="Compare all datasets on this machine instead, and check their families.")
     ] = False,
     csv: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write figures to this CSV, one line for each dataset on this machine, and print no report; with "
-            "--families, the pairs that share molecules."
-        ),
+        Path | None, typer.Option(help="Write this CSV instead: a line for each dataset, or pair of --families.")
     ] = None,
     offline: Offline = False,
 ) -> None:
@@ -175,11 +162,7 @@ def _families(csv: Path | None) -> int:
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Excel, Parquet or SDF, uncompressed or .gz.")],
     target: Annotated[
-        str,
-        typer.Option(
-            help="The column to predict; several columns, separated by commas, make one dataset each. Required unless "
-            "--update is given."
-        ),
+        str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
     ] = "",
     smiles: Annotated[
         str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name, or as content")
@@ -205,32 +188,16 @@ def new_dataset(
     desalt: Annotated[bool, typer.Option("--desalt", help="Keep the parent molecule of salts and mixtures.")] = False,
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel workbook.", show_default="the only one")] = "",
     split: Annotated[
-        str,
-        typer.Option(
-            help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN, given:COLUMN or fold:COLUMN.",
-            show_default="scaffold:0.8",
-        ),
+        str, typer.Option(help="scaffold:0.8 (default), random:0.8, or time, group, given or fold, as in time:COLUMN.")
     ] = "",
-    merge: Annotated[
-        str, typer.Option(help="Of a molecule on several lines, take mean or majority of its targets, or drop it.")
-    ] = "",
-    one_hot: Annotated[
-        str, typer.Option(help="Text columns, separated by commas, of which each distinct text becomes a feature.")
-    ] = "",
+    merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
+    one_hot: Annotated[str, typer.Option(help="Columns, separated by commas, of which each text is a feature.")] = "",
     sample: Annotated[
-        str,
-        typer.Option(
-            help="Rows that methods are compared on, at random, or all.",
-            show_default=f"{SAMPLED:,} of more than {MANY_ROWS:,}",
-        ),
+        str, typer.Option(help="Rows to use, drawn at random, or all.", show_default=f"{SAMPLED:,} of > {MANY_ROWS:,}")
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
-    to: Annotated[
-        Path | None, typer.Option(help="Folder for the TOML.", show_default="the registry, datasets/")
-    ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Make the next version of the dataset, with the same columns and split.")
-    ] = False,
+    to: Annotated[Path | None, typer.Option(help="Folder for the TOML.", show_default="datasets/")] = None,
+    update: Annotated[bool, typer.Option("--update", help="Make the next version, with the same columns.")] = False,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     texts = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
@@ -242,9 +209,7 @@ def new_dataset(
     if not (target or update):
         raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
     if update and (target or chosen or to):
-        raise UserError(
-            "--update takes the columns, task and split from the previous version: give no other option but --name"
-        )
+        raise UserError("--update takes the columns, task and split from the previous version: give --name alone")
     say(f"reading {file}")
     if update:
         _next_version(file, name)
@@ -415,15 +380,11 @@ def export_protocol(
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
-    protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
-    then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
+    then = "next: churn score; submissions/README.md says which datasets, samplings and seeds a submission takes"
     splits, trained = about["splits"], about["train_seeds"]
     needed = {*map(str, CANONICAL_SEEDS)} <= {*splits} and {*TRAIN_SEEDS[sampling]} <= {*trained}
-    taken = about["dataset"] in dataset_names() and sampling in SUBMITTED and needed
-    if not taken or len(splits) > MOST_SPLITS or len(trained) > MOST_SEEDS:
-        then = (
-            "next: churn score; a submission takes a dataset without settings, under "
-            f"{', '.join(SUBMITTED[:-1])} or {SUBMITTED[-1]}, canonical seed {CANONICAL_SEEDS[0]} and train seeds 1 to "
-            f"{TRAIN_SEEDS[sampling][-1]}, and at most {MOST_SEEDS} of these"
-        )
+    few = len(splits) <= MOST_SPLITS and len(trained) <= MOST_SEEDS
+    if about["dataset"] in dataset_names() and sampling in SUBMITTED and needed and few:
+        protocol = f"protocols: {{{sampling}/{about['dataset']}: '{about['fingerprint']}'}}"
+        then = f"next: submissions/README.md; in submission.yml:\n  {protocol}"
     console.print(f"wrote {path}\n{then}", markup=False)

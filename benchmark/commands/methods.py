@@ -21,7 +21,7 @@ def check(
     The method runs in a sandbox, which cannot reach datasets, the cache, your files or the network.
     """
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.markup import escape
 
     from benchmark.registry import named
     from benchmark.run import sandbox
@@ -30,10 +30,7 @@ def check(
 
     if not trust and (trouble := sandbox.trouble()):
         raise UserError(f"{trouble}. If you trust all code of {method!r}, add --trust: it can then do what you can")
-    errors = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        progress.add_task(f"checking {method}: about 25 trainings on 160 rows")
+    with Console(stderr=True).status(escape(f"checking {method}: about 25 trainings on 160 rows")):
         if trust:
             result = checked(*named(method))
         else:

@@ -32,47 +32,22 @@ def say(text: str) -> None:
 Methods = Annotated[
     str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
 ]
-Datasets = Annotated[
-    str,
-    typer.Option(
-        "--dataset",
-        help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant.",
-        show_default=DEFAULT_DATASET,
-    ),
-]
-LearnerOption = Annotated[
-    str,
-    typer.Option(
-        "--learner",
-        help="What the methods train, as in svm:C=10 or gin (see list); also a method that trains one model.",
-        show_default="the dataset's own, usually mlp",
-    ),
-]
-FeaturesOption = Annotated[
-    str,
-    typer.Option(
-        "--features",
-        help="Features of molecules, joined by +, as in atom_pairs.4096+rdkit_descriptors.",
-        show_default="the dataset's own",
-    ),
-]
-TuneOption = Annotated[
-    Literal["none", "best", "one-se", "transfer"],
-    typer.Option(
-        "--tune",
-        help="How settings of the grid of a learner and a method are chosen: the defaults (none), by cross-validation "
-        "within each sample the best or the most regularised within one standard error, or the one that is best for "
-        "the datasets of the board (transfer).",
-    ),
-]
+NAMED = "Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant."
+Datasets = Annotated[str, typer.Option("--dataset", help=NAMED, show_default=DEFAULT_DATASET)]
+TRAINED = "What the methods train, as in svm:C=10 or gin (see list); also a method that trains one model."
+OWN = "the dataset's own"
+LearnerOption = Annotated[str, typer.Option("--learner", help=TRAINED, show_default=f"{OWN}, usually mlp")]
+READ = "Features of molecules, joined by +, as in atom_pairs.4096+rdkit_descriptors."
+FeaturesOption = Annotated[str, typer.Option("--features", help=READ, show_default=OWN)]
+CHOSEN = (
+    "How settings of the grid of a learner and a method are chosen: the defaults (none), by cross-validation within "
+    "each sample the best or the most regularised within one standard error, or the one that is best for the datasets "
+    "of the board (transfer)."
+)
+TuneOption = Annotated[Literal["none", "best", "one-se", "transfer"], typer.Option("--tune", help=CHOSEN)]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
-Seeds = Annotated[
-    str,
-    typer.Option(
-        help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).",
-        show_default="10; 20 under halves",
-    ),
-]
+COUNTED = "Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5)."
+Seeds = Annotated[str, typer.Option(help=COUNTED, show_default="10; 20 under halves")]
 SEES = (
     "What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, to be "
     "compared with the other half (halves), or every row with nothing resampled (update)."

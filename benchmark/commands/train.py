@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    track,
-)
+from rich.progress import MofNCompleteColumn, Progress, track
 from rich.table import Table
 
 from benchmark.commands import options
@@ -121,8 +113,7 @@ def update(
     cuts: Annotated[int, typer.Option(help="Number of updates.", min=1, max=20)] = 5,
     start: Annotated[str, typer.Option(help="Share of the training rows that the first model is trained on.")] = "0.5",
     method: Annotated[
-        str,
-        typer.Option(help="Methods to compare with ERM trained anew, separated by commas.", show_default="a selection"),
+        str, typer.Option(help="Methods, separated by commas, to compare with ERM.", show_default="a selection")
     ] = "",
     tolerance: Annotated[
         float, typer.Option(help="Regression: a change above this is a flip.", show_default="the MAE of the old models")
@@ -162,23 +153,14 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
     jobs: options.Jobs = None,
     site: Annotated[Path | None, typer.Option(help="After training, build the leaderboard in this folder.")] = None,
-    scheduler: Annotated[
-        str, typer.Option(help="Run on the Dask cluster of this scheduler, as in tcp://host:8786.")
-    ] = "",
+    scheduler: Annotated[str, typer.Option(help="Run on the Dask cluster at this address: tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Run in Slurm jobs, as configured in this TOML.")] = None,
     device: options.DeviceOption = "auto",
     log_models: Annotated[
-        bool,
-        typer.Option(
-            "--log-models",
-            help="After training, log a model of each cell for MLflow to serve; this trains it once more.",
-        ),
+        bool, typer.Option("--log-models", help="Train each cell once more, and log the model for MLflow to serve.")
     ] = False,
     register: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Register the models under this name; auto: a name for each dataset and method."
-        ),
+        str, typer.Option(metavar="NAME", help="Register the models under this name, or each under its own: auto.")
     ] = "",
     grids: options.Grids = None,
     block: options.BlockOption = "",
@@ -231,7 +213,7 @@ def _train(cells: Sequence[Planned], force: bool, jobs: int | None, client: Any 
     """Train and record what is missing, with a bar on a terminal."""
     from benchmark.run import driver
 
-    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = *Progress.get_default_columns(), MofNCompleteColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=sum(len(cell.key.seeds) for cell in cells))
         advance = partial(progress.advance, task)
@@ -260,8 +242,6 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
     from benchmark.run.grids import read
 
     failed, (blocks, published) = 0, read(path, block)
-    for part in blocks:
-        part.check()
     for part in blocks:
         for grids in part.grids():
             cells = [cell for cell in _planned(grids, None, device) if cell.key.digest not in published]
@@ -327,26 +307,16 @@ def study(
     name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
     learner: Annotated[
-        str,
-        typer.Option(
-            help="The learner that the methods train, as in gin (see list).",
-            show_default="the dataset's own, usually mlp",
-        ),
+        str, typer.Option(help="What the methods train, as in gin (see list).", show_default="the dataset's own")
     ] = "",
-    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
-    sampling: Annotated[
-        Sampling | None, typer.Option("--sampling", help="As for run, for studies that take one.")
-    ] = None,
+    canonical_seed: options.CanonicalSeeds = "",
+    sampling: Annotated[Sampling | None, typer.Option(help="As for run, for studies that take one.")] = None,
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
-    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting.")] = None,
     jobs: options.Jobs = None,
     device: options.DeviceOption = "auto",
     offline: options.Offline = False,
-    store: Annotated[
-        str, typer.Option(help="Only print the answer of this MLflow store or folder of results; train nothing.")
-    ] = "",
+    store: Annotated[str, typer.Option(help="Only print the answer of this store or folder of results.")] = "",
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
     from benchmark.studies import discover, make_study

@@ -10,7 +10,6 @@ from benchmark.errors import UserError, located
 from benchmark.pipeline import Part, Pipeline, Reading
 from benchmark.registry import make_method
 from benchmark.train import sample_for
-from benchmark.train.learner import NetworkLearner
 from benchmark.tuning import Tuned, grid_of
 from benchmark.types import TASKS, Examples, Model, Predictions, Problem, Recipe, Sampling, Task
 
@@ -61,14 +60,6 @@ def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
     n_outputs = 2 if task == "classification" else 1
     train, known = examples(n, "train"), np.arange(0, n, 2)
     return Problem(f"synthetic_{task}", task, n_outputs, train, tests, recipe=Recipe(epochs=4), earlier_rows=known)
-
-
-def recipe_of(method: Pipeline, problem: Problem) -> Recipe:
-    """Return the recipe of a pipeline on the synthetic problem, with its few epochs."""
-    learner = method.learner
-    if not isinstance(learner, NetworkLearner):
-        return problem.recipe
-    return learner.recipe.model_copy(update={"epochs": problem.recipe.epochs})
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> float:
@@ -148,7 +139,8 @@ def check_method(cls: type[Part], task: Task, tuning: bool = True) -> list[str]:
     """Return a sentence with the remedy for each violation of the contract by a method, also with ``--tune best``."""
     problem, method = synthetic(task), make_method(cls.name, task)
     tests = {name: replace(test, y=np.zeros_like(test.y)) for name, test in problem.evals.items()}  # nothing to find
-    problem = replace(problem, recipe=recipe_of(method, problem), evals=tests)
+    recipe = (method.reading.recipe or problem.recipe).model_copy(update={"epochs": problem.recipe.epochs})
+    problem = replace(problem, recipe=recipe, evals=tests)
     samplings = sorted(cls.samplings, key=lambda one: one != "update")  # its retrainings may all be alike: first
     plain, tuned = _Trial(method, problem, samplings), _Trial(_tuned(method, task), problem, ["halves"])
     tuning = tuning and "halves" in samplings and bool(grid_of(cls, task))

@@ -71,15 +71,9 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
     for cell in cells:
         refuse_images(load_spec(cell.dataset))
         if cell.key.device != CPU:
-            raise UserError(
-                "--log-models trains on the CPU, so that a model can be served on any machine, and would not reproduce "
-                "predictions made on a GPU: add --device cpu"
-            )
+            raise UserError("--log-models trains on the CPU, and cannot reproduce those of a GPU: add --device cpu")
     if register and register != AUTO and len(cells) > 1:
-        raise UserError(
-            f"--register {register}: {len(cells)} models cannot be versions of one model: name one method and one "
-            f"dataset, or use --register {AUTO}"
-        )
+        raise UserError(f"--register {register}: {len(cells)} models cannot be versions of one model: use {AUTO}")
     if register and not re.fullmatch(r"[\w. -]+", register):
         raise UserError(f"--register {register}: expected a name of letters, digits, spaces, '.', '-' and '_'")
 
@@ -280,10 +274,8 @@ def _requirements(model: Path, row: pd.DataFrame) -> list[str]:
             name = distributions[module][0]
             versions[name] = installed(name).partition("+")[0]  # 2.13.0+cpu is on no package index
         elif not module.startswith("_"):
-            raise UserError(
-                f"a served model cannot import {module!r}, which is not an installed package: make it one, or move "
-                f"its code to a file in {own_methods()}"
-            )
+            place = own_methods()
+            raise UserError(f"a served model cannot import {module!r}, which no package has: move its code to {place}")
     return [f"{name}=={version}" for name, version in sorted(versions.items())]
 
 

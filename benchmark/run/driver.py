@@ -45,9 +45,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
     specs = {dataset: load_spec(dataset) for dataset in datasets}
     for dataset, spec in specs.items():
         if features and with_features(dataset, features.split("+")) == dataset:
-            raise UserError(
-                f"{dataset}: its features are {', '.join(spec.features)}, in place of which none can be read"
-            )
+            raise UserError(f"{dataset}: no features can be read in place of {', '.join(spec.features)}")
     given = sampling, learner, features, tune
     made = {
         (dataset, text): make_method(text, spec.task, settings, spec.backbone, *given, spec.family)
@@ -63,9 +61,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
         having = [text for (_, text), method in made.items() if name in method.head.params]
         spelled = [learner if text == REFERENCE and learner else text for text in having]
         if all(f":{name}=" in text for text in spelled):
-            raise UserError(
-                f"--set {name}={settings[name]} has no effect beside {', '.join(dict.fromkeys(spelled))}: leave one out"
-            )
+            raise UserError(f"--set {name} has no effect beside {', '.join(dict.fromkeys(spelled))}: leave one out")
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)

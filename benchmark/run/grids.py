@@ -37,18 +37,10 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     seeds: str = "10"
 
     def grids(self) -> Iterator[list[Grid]]:
-        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time.
-
-        Raises UserError if the block has no dataset, or one that there is not.
-        """
-        try:
-            splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
-            specs = {dataset: as_written(dataset.partition("@")[0]) for dataset in expand(self.dataset)}
-            specs = {dataset: spec for dataset, spec in specs.items() if self.task in (None, spec.task)}
-            if not specs:
-                raise UserError(f"no dataset in {self.dataset!r} is a {self.task}")
-        except UserError as error:
-            raise UserError(f"block {self.name!r}: {error}") from error
+        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time."""
+        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        specs = {dataset: as_written(dataset.partition("@")[0]) for dataset in expand(self.dataset)}
+        specs = {dataset: spec for dataset, spec in specs.items() if self.task in (None, spec.task)}
         for features, (dataset, spec) in itertools.product(self.features, specs.items()):
             if features and not spec.smiles:
                 continue
@@ -64,14 +56,16 @@ class Block(BaseModel, frozen=True, extra="forbid"):
             ]
 
     def check(self) -> None:
-        """Raise UserError, before anything is trained, for seeds, a method, a learner or features that no cell has."""
+        """Raise UserError for seeds, a dataset, a method, a learner or features that no cell has."""
         try:
             if not items(self.method):
                 raise UserError(f"method = {self.method!r}: expected the name of a method")
             refuse_lone_halves(parse_seeds(self.seeds), self.sampling)
+            grids = [grid for grids in self.grids() for grid in grids]
+            if not grids:
+                raise UserError(f"dataset = {self.dataset!r}: none has the task and the rows that the block needs")
             every = {
                 (name, spec.task, spec.backbone, grid.learner, grid.features, grid.tune)
-                for grids in self.grids()
                 for grid in grids
                 for spec in [as_written(grid.datasets[0].partition("@")[0])]
                 for name in grid.methods
@@ -79,15 +73,15 @@ class Block(BaseModel, frozen=True, extra="forbid"):
             for name, task, backbone, learner, features, tune in sorted(every):
                 make_method(name, task, None, backbone, self.sampling, learner, features, tune)
         except UserError as error:
-            raise UserError(f"block {self.name!r}: {str(error).removeprefix(f'block {self.name!r}: ')}") from error
+            raise UserError(f"block {self.name!r}: {error}") from error
 
 
 def _reads_smiles(method: str, task: Task, learner: str) -> bool:
     return make_method(method, task, learner=learner).reading.reads == "smiles"
 
 
-class _File(BaseModel, extra="allow"):
-    block: list[Block] = []
+class _File(BaseModel, extra="forbid"):
+    block: list[Block] = Field(min_length=1)
     published: str | None = None
 
 
@@ -99,25 +93,24 @@ class Grids(NamedTuple):
 
 
 def read(path: Path, only: str = "") -> Grids:
-    """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for an invalid file."""
+    """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for what cannot be run."""
     try:
         content = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: not a file of grids: field {field!r}: {first['msg']}") from error
     except (OSError, ValueError, RecursionError) as error:
-        reason: object = error
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
-        raise UserError(f"{path}: not a file of grids: {reason}") from error
-    blocks, names = content.block, [block.name for block in content.block]
-    if content.model_extra or not blocks:
-        found = ", ".join(content.model_extra or ["none"])
-        raise UserError(f"{path}: expected tables [[block]] and nothing else, found {found}")
+        raise UserError(f"{path}: not a file of grids: {error}") from error
+    names = [block.name for block in content.block]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UserError(f"{path}: several blocks are called {twice!r}: give each a name of its own")
     if only and only not in names:
         raise did_you_mean(f"block of {path}:", only, names)
-    done = _published(path.parent / content.published) if content.published else frozenset()
-    return Grids([block for block in blocks if only in ("", block.name)], done)
+    blocks = [block for block in content.block if only in ("", block.name)]
+    for block in blocks:
+        block.check()
+    return Grids(blocks, _published(path.parent / content.published) if content.published else frozenset())
 
 
 def _published(folder: Path) -> frozenset[str]:

@@ -38,9 +38,9 @@ class Cost:
 def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None = None) -> Iterator[Cost]:
     """Yield the cost of each dataset and split of a grid, timing fits to some of the rows.
 
-    Networks whose settings are chosen in each sample are
-    timed with and without that on the first dataset, and without it on the others: choosing takes about as many epochs
-    on each. Several calls may share the ``ratios``. Raises UserError for a method that fails on few rows.
+    Networks whose settings are chosen in each sample are timed with and without that on the first dataset, and without
+    it on the others: choosing takes about as many epochs on each. Several calls may share the ``ratios``. Raises
+    UserError for a method that fails on few rows.
     """
     by_split: dict[tuple[str, int], list[Planned]] = {}
     for cell in cells:
@@ -61,10 +61,8 @@ def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None 
                     fit *= ratios[alike]
                 seconds += len(cell.key.seeds) * (fit + RUN_SECONDS)
             except (Exception, SystemExit) as error:  # any code may be in a method
-                raise UserError(
-                    f"{cell.title} on {cell.key.place}: fails on {FEW_ROWS[1]:,} or fewer rows, so that its cost "
-                    f"cannot be estimated: {located(error)}: correct the method, or leave it out"
-                ) from error
+                name = f"{cell.title} on {cell.key.place}"
+                raise UserError(f"{name} fails: {located(error)}: correct the method, or leave it out") from error
         tests = sum(len(test) for test in problem.evals.values())
         size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
         yield Cost(dataset, canonical_seed, len(group), retrainings, seconds, size)

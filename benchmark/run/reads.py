@@ -52,7 +52,4 @@ def _check(event: str, arguments: tuple[Any, ...]) -> None:
         if file.is_relative_to(folder) and os.path.isfile(file):
             below = file.relative_to(folder)
             if str(below) not in declared and not any(part.startswith(".") for part in below.parts):
-                raise UserError(
-                    f"{name} reads {file} without declaring it, so that results would not tell of a change: add "
-                    f'"{below}" to its files, with its sha256'
-                )
+                raise UserError(f"{name} reads {file} without declaring it: add {str(below)!r} and its sha256 to files")

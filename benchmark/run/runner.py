@@ -96,14 +96,9 @@ class Failed:
         return str([*self.reason.strip().splitlines(), *named][-1])
 
 
-@dataclass(frozen=True)
-class _Retraining:
-    """Predictions (1, T, C) on each test set, CPU seconds with those of shared networks, and the share of rows seen."""
-
-    values: dict[str, np.ndarray]
-    seconds: float
-    rows_seen: float
-    """Share of the pool's rows that the predictor was trained on; nan if unknown."""
+_Retraining = dict[str, np.ndarray]
+"""Predictions (1, T, C) by test set, CPU ``seconds`` with those of shared networks, and ``rows_seen``, the share of the
+pool's rows that the predictor was trained on (nan if unknown)."""
 
 
 def plan(
@@ -228,18 +223,15 @@ def retrain(
     Raises RuntimeError with the traceback if training fails.
     """
     results = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, device))
-    retrainings = _all_or_error(results[0, seed] for seed in seeds)
-    if isinstance(retrainings, str):
-        raise RuntimeError(retrainings)
-    return _joined(problem, tuple(seeds), sampling, retrainings)
+    return _joined(problem, tuple(seeds), sampling, _all(results[0, seed] for seed in seeds))
 
 
-def _all_or_error(results: Iterable[_Retraining | str]) -> list[_Retraining] | str:
-    """Return all retrainings, or the first traceback if one failed."""
+def _all(results: Iterable[_Retraining | str]) -> list[_Retraining]:
+    """Return all retrainings. Raises RuntimeError with the first traceback if one failed."""
     retrainings: list[_Retraining] = []
     for result in results:
         if isinstance(result, str):
-            return result
+            raise RuntimeError(result)
         retrainings.append(result)
     return retrainings
 
@@ -247,7 +239,7 @@ def _all_or_error(results: Iterable[_Retraining | str]) -> list[_Retraining] | s
 def _joined(
     problem: Problem, seeds: tuple[int, ...], sampling: Sampling, retrainings: Sequence[_Retraining]
 ) -> dict[str, Predictions]:
-    values = {name: np.concatenate([retraining.values[name] for retraining in retrainings]) for name in problem.evals}
+    values = {name: np.concatenate([retraining[name] for retraining in retrainings]) for name in problem.evals}
     return {name: Predictions.of(problem, name, seeds, value, sampling) for name, value in values.items()}
 
 
@@ -262,14 +254,13 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
         with sharing() as shared:
             for i in sorted(unit.methods, key=lambda i: not unit.methods[i].remedy.fits_first):
                 path = _path(unit.names[i], seed)
-                result = errors.get(i) or (None if unit.fresh else _load(path))
+                result = errors.get(i) or (None if unit.fresh else read_arrays(path))
                 if result is None:
                     result = _retrained(unit.methods[i], problem, sample, shared)
                     if isinstance(result, str):
                         errors[i] = result
                     elif unit.names[i]:
-                        numbers = {"seconds": np.array(result.seconds), "rows_seen": np.array(result.rows_seen)}
-                        write_arrays(path, result.values | numbers)
+                        write_arrays(path, result)
                 results[i, seed] = result
     return results
 
@@ -286,7 +277,8 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
         for name, value in values.items():
             Predictions.of(problem, name, (sample.seed,), value)
         seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
-        return _Retraining({name: value.astype(np.float32) for name, value in values.items()}, seconds, seen)
+        values = {name: value.astype(np.float32) for name, value in values.items()}
+        return values | {"seconds": np.array(seconds), "rows_seen": np.array(seen)}
     except KeyboardInterrupt:
         raise
     except BaseException:  # exit() raises one, and so do some libraries
@@ -320,22 +312,16 @@ def _path(name: str, seed: int) -> Path:
     return cache_folder() / "retrainings" / key[:2] / key
 
 
-def _load(path: Path) -> _Retraining | None:
-    stored = read_arrays(path)
-    if stored is None:
-        return None
-    seconds, seen = (float(stored.pop(name)) for name in ("seconds", "rows_seen"))
-    return _Retraining(stored, seconds, seen)
-
-
 def _assemble(cell: Planned, results: dict[int, _Retraining | str]) -> Cell | Failed:
     """Join the retrainings of a cell in the order of its seeds."""
-    key, retrainings = cell.key, _all_or_error(results[seed] for seed in cell.key.seeds)
-    if isinstance(retrainings, str):
-        return Failed(cell, retrainings)
+    key = cell.key
+    try:
+        retrainings = _all(results[seed] for seed in key.seeds)
+    except RuntimeError as error:
+        return Failed(cell, str(error))
     predictions = _joined(cell.problem, key.seeds, key.sampling, retrainings)
-    seconds = [retraining.seconds for retraining in retrainings]
-    seen = float(np.mean([retraining.rows_seen for retraining in retrainings]))
+    seconds = [float(retraining["seconds"]) for retraining in retrainings]
+    seen = float(np.mean([retraining["rows_seen"] for retraining in retrainings]))
     changes = {
         "wall_seconds": round(sum(seconds), 1),
         "control": cell.method.remedy.control,

@@ -39,8 +39,6 @@ def local_path(uri: str) -> Path | None:
 
 def is_empty(uri: str, address: str) -> bool:
     """Return whether a folder of artifacts of the tracking store at ``address`` has no files."""
-    if (path := local_path(uri)) is not None:
-        return not path.is_dir() or not any(path.iterdir())
     return not get_artifact_repository(uri, tracking_uri=address).list_artifacts()
 
 

@@ -318,15 +318,11 @@ def _check(key: CellKey, facts: Facts, predictions: Mapping[str, Predictions]) -
         if p.seeds != key.seeds:
             raise ValueError(f"{test}: predictions are of train seeds {p.seeds}, expected {key.seeds}")
         if len(p.ids) != facts.rows[test]:
-            raise ValueError(
-                f"{test}: predictions are of {len(p.ids)} examples, but facts: rows has {facts.rows[test]}"
-            )
+            raise ValueError(f"{test}: {len(p.ids)} examples are predicted, but facts: rows has {facts.rows[test]}")
         if len(set(p.ids.tolist())) < len(p.ids):
             raise ValueError(f"{test}: an example is repeated")
         if facts.class_rows and (p.task, len(facts.class_rows)) != ("classification", p.values.shape[2]):
-            raise ValueError(
-                f"facts: class_rows: expected the rows of each of {p.values.shape[2]} classes, found {facts.class_rows}"
-            )
+            raise ValueError(f"facts: class_rows: expected the rows of each class, found {facts.class_rows}")
         numbers = np.issubdtype(p.y.dtype, np.integer) or np.issubdtype(p.y.dtype, np.floating)
         classes = p.values.shape[2] if p.task == "classification" else 0
         if not numbers or not np.isfinite(p.y).all() or (classes and not set(p.y.tolist()) <= {*range(classes)}):

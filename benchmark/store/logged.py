@@ -62,10 +62,7 @@ def signature(model: str, address: str) -> dict[str, str] | None:
 def _refuse_nothing(address: str) -> None:
     """Raise UserError for a SQLite store that does not exist: MLflow would create it."""
     if missing := nothing_at(address):
-        raise UserError(
-            f"there is no tracking store at {missing}: give the address of yours with --tracking-uri or "
-            "MLFLOW_TRACKING_URI"
-        )
+        raise UserError(f"there is no tracking store at {missing}: give --tracking-uri or MLFLOW_TRACKING_URI")
 
 
 class Logged:

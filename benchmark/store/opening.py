@@ -61,10 +61,7 @@ def uri() -> str:
         return given
     path = home() / "mlflow.db"
     if odd := re.search(r"%(?=[0-9A-Fa-f]{2})|\?", str(path)):
-        raise UserError(
-            f"{path}: in the address of a store, {odd[0]!r} means something else: choose another folder with "
-            "CHURN_HOME, or a store with MLFLOW_TRACKING_URI"
-        )
+        raise UserError(f"{path}: {odd[0]!r} means something else in an address: set CHURN_HOME or MLFLOW_TRACKING_URI")
     return f"sqlite:///{path}"
 
 
@@ -121,10 +118,7 @@ def prepare(address: str) -> None:
         return
     in_memory = not url.database or url.database.startswith((":memory:", "file::memory:")) or "mode=memory" in address
     if url.get_backend_name() == SQLITE and in_memory:
-        raise TrackingError(
-            f"{STORE} {address} is in memory, and lost at the end: give a file, as in sqlite:///mlflow.db, or unset "
-            "MLFLOW_TRACKING_URI"
-        )
+        raise TrackingError(f"{STORE} {address} is in memory, and lost at the end: give a file: sqlite:///mlflow.db")
     if path := nothing_at(address):
         _create(Path(path), url)
     patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
@@ -134,10 +128,8 @@ def prepare(address: str) -> None:
     finally:
         engine.dispose()
     if url.get_backend_name() == SQLITE and tables and "alembic_version" not in tables:
-        raise TrackingError(
-            f"{STORE} {address} is a database of another program, with the tables {', '.join(tables[:5])}: give a file "
-            "of its own, which may be missing"
-        )
+        found = ", ".join(tables[:5])
+        raise TrackingError(f"{STORE} {address} is of another program, with the tables {found}: give another file")
 
 
 def _create(path: Path, url: "URL") -> None:

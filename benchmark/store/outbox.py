@@ -32,9 +32,7 @@ def prepare() -> None:
         sweep(place)
     except OSError as error:
         remedy = "make it writable, with some free space, or set CHURN_OUTBOX to another folder"
-        raise UserError(
-            f"finished predictions are kept in {place}, which cannot be written to: {error}\n  {remedy}"
-        ) from error
+        raise UserError(f"predictions are kept in {place}, which cannot be written to: {error}\n  {remedy}") from error
 
 
 def lock() -> FileLock:

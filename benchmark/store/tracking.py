@@ -248,31 +248,28 @@ class Store:
 
         The name is shortened to ``LONGEST_NAME``, the links to the first ``MOST_LINKS``.
         """
-        if launcher := os.environ.get("MLFLOW_RUN_ID"):
-            datasets = {key.digest: key.dataset for key in cells}
-            with translated_errors(self.uri):
-                if not self._has(launcher):
+        launcher = os.environ.get("MLFLOW_RUN_ID")
+        if not launcher:
+            return
+        datasets = {key.digest: key.dataset for key in cells}
+        with translated_errors(self.uri):
+            try:
+                self.client.get_run(launcher)
+            except MlflowException as error:
+                if error.error_code == "RESOURCE_DOES_NOT_EXIST":
                     return  # it is a run of another store, such as a notebook's
-                recorded = self._runs("cell", "", {*datasets.values()}) if datasets else []
-                runs = [run for run in recorded if run.data.tags.get("churn.cell") in datasets]
-                links = [
-                    f"- [{run.info.run_name}]({describe.address(run.info.experiment_id, run.info.run_id)}), "
-                    f"on {run.data.tags['churn.dataset']}"
-                    for run in runs[:MOST_LINKS]
-                ]
-                if len(runs) > MOST_LINKS:
-                    links.append(f"- and {len(runs) - MOST_LINKS} more")
-                self.client.set_tag(launcher, note.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
-                self.client.update_run(launcher, name=textwrap.shorten(name, LONGEST_NAME, placeholder=" …"))
-
-    def _has(self, run_id: str) -> bool:
-        try:
-            self.client.get_run(run_id)
-        except MlflowException as error:
-            if error.error_code == "RESOURCE_DOES_NOT_EXIST":
-                return False
-            raise
-        return True
+                raise
+            recorded = self._runs("cell", "", {*datasets.values()}) if datasets else []
+            runs = [run for run in recorded if run.data.tags.get("churn.cell") in datasets]
+            links = [
+                f"- [{run.info.run_name}]({describe.address(run.info.experiment_id, run.info.run_id)}), "
+                f"on {run.data.tags['churn.dataset']}"
+                for run in runs[:MOST_LINKS]
+            ]
+            if len(runs) > MOST_LINKS:
+                links.append(f"- and {len(runs) - MOST_LINKS} more")
+            self.client.set_tag(launcher, note.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
+            self.client.update_run(launcher, name=textwrap.shorten(name, LONGEST_NAME, placeholder=" …"))
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""

@@ -12,7 +12,7 @@ from benchmark import pipeline
 from benchmark.learners.mlp import MLP
 from benchmark.pipeline import Learner, Part, Remedy, method
 from benchmark.registry import discover, make_method
-from benchmark.run.check import check_method, recipe_of, synthetic
+from benchmark.run.check import check_method, synthetic
 from benchmark.train import bootstrap, generator
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Problem, Sample
@@ -53,7 +53,7 @@ def test_the_method_keeps_the_contract(name, task):
 def test_the_method_learns_a_signal(retrained, name):
     cls, problem = part_of(name), synthetic("classification", n=600)
     method = make_method(name, "classification", {"k": "4"} if name == "tabm" else {"trees": "50"})
-    recipe = recipe_of(method, problem).model_copy(update={"epochs": 15})
+    recipe = (method.reading.recipe or problem.recipe).model_copy(update={"epochs": 15})
     test = problem.evals["id"]
     sampling = "paper" if "paper" in cls.samplings else "update"
     models = retrained(replace(problem, recipe=recipe), method, [1], sampling)

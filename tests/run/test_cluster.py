@@ -3,11 +3,9 @@
 import importlib
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from benchmark.run.check import synthetic
 from benchmark.run.runner import Failed, Planned
 from benchmark.store import tracking
 from benchmark.store.cell import Cell
-from tests.conftest import call
+from tests.conftest import call, free_port
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask itself
 METHODS = ["erm", "bagging:k=2", "twin", "random_forest:trees=5"]
@@ -42,28 +40,22 @@ class Dask:
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[Dask]:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[cluster]'")
-    file = tmp_path / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
-    run = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    processes = [subprocess.Popen([*run, *options], **quiet)]
-    for _ in range(300):
-        if file.is_file() and (address := re.search(r"tcp://[\d.:]+", file.read_text())):
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the scheduler did not start")
-    run = [sys.executable, "-m", "distributed.cli.dask_worker", address[0]]
+    port = str(free_port())
+    run, address = [sys.executable, "-m", "distributed.cli.dask_scheduler"], f"tcp://127.0.0.1:{port}"
+    processes = [subprocess.Popen([*run, "--no-dashboard", "--host", "127.0.0.1", "--port", port], **quiet)]
+    run = [sys.executable, "-m", "distributed.cli.dask_worker", address]
     options = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]
-    yield Dask(address[0], processes)
+    processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]  # which wait for the scheduler
+    yield Dask(address, processes)
     for process in reversed(processes):
         process.kill()
         process.wait()
 
 
 @pytest.fixture
-def client(dask: Dask) -> Iterator[Any]:
+def client(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(cluster, "PATIENCE", "120s")  # it has just been started
     with cluster.connect(dask.address) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
@@ -81,12 +73,11 @@ def filled(planned: list[Planned], **options: object) -> dict[str, Cell]:
     return {cell.title: cell for cell in results if isinstance(cell, Cell)}
 
 
-def same(ours: dict[str, Cell], theirs: dict[str, Cell]) -> bool:
-    return ours.keys() == theirs.keys() and all(
-        np.array_equal(cell.predictions[evalset].values, theirs[title].predictions[evalset].values)
-        for title, cell in ours.items()
-        for evalset in cell.predictions
-    )
+def assert_same(ours: dict[str, Cell], theirs: dict[str, Cell]) -> None:
+    assert ours.keys() == theirs.keys()
+    for title, cell in ours.items():
+        for evalset, p in cell.predictions.items():
+            np.testing.assert_array_equal(p.values, theirs[title].predictions[evalset].values)
 
 
 @pytest.mark.slow
@@ -99,7 +90,7 @@ def test_the_work_of_a_killed_worker_is_done_on_another_and_a_lost_scheduler_is_
             os.kill(dask.processes[1].pid, signal.SIGKILL)
         results.append(result)
     cells = {cell.title: cell for cell in results if isinstance(cell, Cell)}
-    assert same(cells, filled(plans(METHODS), jobs=1, fresh=True))
+    assert_same(cells, filled(plans(METHODS), jobs=1, fresh=True))
 
     running = runner.run(plans(METHODS), client=client, fresh=True)
     next(running)
@@ -168,7 +159,7 @@ def test_a_method_that_kills_its_workers_fails_alone(client, tmp_path, monkeypat
     (failed,) = [result for result in results if isinstance(result, Failed)]
     assert "the worker process died on train seeds (9,)" in failed.reason
     (cell,) = [result for result in results if isinstance(result, Cell)]
-    assert same({"ERM": cell}, filled(plans(["erm"]), jobs=1))
+    assert_same({"ERM": cell}, filled(plans(["erm"]), jobs=1))
 
 
 def test_a_missing_scheduler_is_an_error_that_explains_how_to_start_one(monkeypatch):

@@ -27,8 +27,7 @@ def test_halves_take_whole_halvings():
     assert cell.command.endswith("--seeds 1,2,5,6 --sampling halves")
 
 
-@pytest.mark.parametrize("method", ["anchor", "erm_fixed:data=7", "erm_whole"])
-@pytest.mark.parametrize("sampling", ["nested", "halves"])
+@pytest.mark.parametrize(("method", "sampling"), [("anchor", "nested"), ("erm_fixed:data=7", "halves")])
 def test_a_method_that_needs_another_sample_is_no_entry_where_it_is_hidden(method, sampling):
     said = f"needs more of the training pool than a retraining sees under --sampling {sampling}: .* --sampling paper"
     with pytest.raises(UserError, match=said):
@@ -52,9 +51,8 @@ def quick(monkeypatch):
     return "features=morgan_counts.256.2+atom_pairs.128"
 
 
-@pytest.mark.parametrize("settings", ["", "@train=200"])
-def test_a_method_with_features_of_its_own_trains_on_them_and_is_compared_with_erm(quick, settings):
-    name = f"{DATASET}{settings}"
+def test_a_method_with_features_of_its_own_trains_on_them_and_is_compared_with_erm(quick):
+    name = f"{DATASET}@train=200"
     erm, own = plan_grid(Grid(["erm", "multi_kernel"], [name], [99], [1, 2], "halves"), {})
     assert (own.key.dataset, own.key.problem) == (erm.key.dataset, erm.key.problem)
     assert own.command.endswith(f"--dataset {name} --canonical-seed 99 --seeds 1-2 --sampling halves")
@@ -81,7 +79,7 @@ def test_planning_computes_no_features_of_other_pipelines_than_the_datasets(monk
 
 @pytest.mark.parametrize(("method", "learner"), [("svm:C=10", ""), ("erm", "svm:C=10")])
 def test_a_setting_that_no_method_takes_is_refused(method, learner):
-    with pytest.raises(UserError, match="--set C=1 has no effect beside svm:C=10: leave one out"):
+    with pytest.raises(UserError, match="--set C has no effect beside svm:C=10: leave one out"):
         plan_grid(Grid([method], [DATASET], [99], [1, 2], "halves", learner), {"C": "1"})
 
 
@@ -110,19 +108,13 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
     [
         ({"methods": ["erm", "tiwn"]}, {}, "unknown method 'tiwn': did you mean 'twin'"),
         ({"features": "atom_pair.64"}, {}, "unknown features 'atom_pair': did you mean 'atom_pairs'"),
-        ({"features": "morgan.64"}, {}, "morgan"),
         ({"features": "morgan:64:2"}, {}, "features 'morgan:64:2': here, dots stand for the colons: morgan.64.2"),
         ({"features": "morgan.64.2+morgan.64.2"}, {}, "features 'morgan.64.2' are named twice"),
         ({"features": "atom_pairs.64", "learner": "gin"}, {}, "gin reads smiles: leave out the features atom_pairs:64"),
         (
             {"features": "atom_pairs.64", "datasets": [DATASET, "mof_thermal"]},
             {},
-            "mof_thermal: its features are columns, in place of which none can be read",
-        ),
-        (
-            {"features": "atom_pairs.64", "datasets": [f"{DATASET}@features=morgan.64.2"]},
-            {},
-            f"{DATASET}@features=morgan.64.2: its features are morgan:64:2, in place of which none can be read",
+            "mof_thermal: no features can be read in place of columns",
         ),
         ({"methods": ["erm", "twin"]}, {"lamda": "3"}, "unknown hyperparameter of erm, twin: 'lamda': did you mean"),
         ({"datasets": ["esol", DATASET], "methods": ["majority_vote"]}, {}, "majority_vote learns classification, not"),
@@ -141,22 +133,20 @@ def test_a_mistake_is_refused_before_any_dataset_is_loaded(monkeypatch, grid, se
 
 @pytest.mark.parametrize("sampling", ["paper", "halves"])
 @pytest.mark.parametrize(
-    ("method", "learner", "features"),
+    ("method", "learner", "features", "tune"),
     [
-        ("erm", "", ""),
-        ("twin", "gin", ""),
-        ("twin:lam=3", "mlp:epochs=2", "atom_pairs.64"),
-        ("svm:C=0.5", "", ""),
-        ("swa:start=0.123456789", "", ""),
-        ("twin:lam=1e-06", "mlp:lr=1.1e-05:epochs=7", ""),
-        ("bagging:k=3", "svm:C=0.5", ""),
-        ("bagging", "label_smoothing", ""),
-        ("erm", "mlp", "atom_pairs.64"),
-        ("erm", "", "atom_pairs.64+morgan.32.1"),
+        ("twin", "gin", "", ""),
+        ("twin:lam=1e-06", "mlp:lr=1.1e-05:epochs=7", "atom_pairs.64", ""),
+        ("svm", "", "", "one-se"),
+        ("swa:start=0.123456789", "", "", ""),
+        ("bagging:k=3", "svm:C=0.5", "", ""),
+        ("bagging", "label_smoothing", "", ""),
+        ("erm", "mlp", "atom_pairs.64+morgan.32.1", ""),
     ],
 )
-def test_the_command_of_a_cell_names_the_same_cell(method, learner, features, sampling):
-    (cell,) = plan_grid(Grid([method], [f"{DATASET}@train=100"], [99], [1, 2, 5, 6], sampling, learner, features), {})
+def test_the_command_of_a_cell_names_the_same_cell(method, learner, features, tune, sampling):
+    grid = Grid([method], [f"{DATASET}@train=100"], [99], [1, 2, 5, 6], sampling, learner, features, tune)
+    (cell,) = plan_grid(grid, {})
     words = shlex.split(cell.command)[2:]
     said = dict(zip(words[::2], words[1::2], strict=True))
     options = ("method", "dataset", "canonical-seed", "sampling", "seeds", "learner", "features", "tune")
@@ -171,7 +161,6 @@ def test_a_learner_that_reads_molecules_is_compared_on_the_same_rows():
     (gin,) = plan_grid(Grid(["erm"], [DATASET], [99], [1, 2], learner="gin"), {})
     assert (gin.key.dataset, gin.key.problem, gin.key.learner) == (erm.key.dataset, erm.key.problem, "")
     assert (gin.key.method, erm.key.method) == ("gin", "erm")
-    assert gin.problem.recipe != erm.problem.recipe
     for ours, theirs in ((gin.problem.train, erm.problem.train), (gin.problem.evals["id"], erm.problem.evals["id"])):
         np.testing.assert_array_equal(ours.ids, theirs.ids)
         np.testing.assert_array_equal(ours.y, theirs.y)

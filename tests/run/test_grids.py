@@ -62,22 +62,18 @@ seeds = "2"
     assert read(tmp_path / "grids.toml", "two").blocks == [two]
 
 
+BLOCK = "[[block]]\nname = 'ab'\nmethod = 'erm'\ndataset = 'dili'\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected tables [[block]] and nothing else, found none"),
+        ("block = []", "not a file of grids: field 'block': List should have at least 1 item"),
         ("a = " + 3000 * "[", "not a file of grids"),
-        ("seeds = 3", "expected tables [[block]] and nothing else, found seeds"),
-        ("[[block]\n", "not a file of grids"),
-        ("[[block]]\nname = 'a'\nmethod = 'erm'", "field 'block.0.dataset': Field required"),
-        ("block = 3", "field 'block': Input should be a valid list"),
-        ("published = 3", "field 'published': Input should be a valid string"),
-        (2 * "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\n", "several blocks are called 'a'"),
-        (
-            "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\nfeature = 'x'",
-            "field 'block.0.feature': Extra inputs",
-        ),
-        ("[[block]]\nname = 'ab'\nmethod = 'erm'\ndataset = 'dili'", "did you mean 'ab'?"),
+        (BLOCK.replace("dataset", "data"), "field 'block.0.dataset': Field required"),
+        (f"seeds = 3\n{BLOCK}", "field 'seeds': Extra inputs"),
+        (2 * BLOCK, "several blocks are called 'ab'"),
+        (BLOCK, "did you mean 'ab'?"),
     ],
 )
 def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -87,28 +83,19 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
 
 
 @pytest.mark.parametrize(
-    ("dataset", "message"),
-    [("bacee", "block 'a': unknown dataset 'bacee'"), ("bace", "block 'a': no dataset in 'bace' is a regression")],
-)
-def test_a_block_without_a_dataset_is_named(tmp_path: Path, dataset: str, message: str) -> None:
-    text = f"[[block]]\nname = 'a'\nmethod = 'erm'\ntask = 'regression'\ndataset = '{dataset}'"
-    with pytest.raises(UserError, match=message):
-        next(read(written(tmp_path, text)).blocks[0].grids())
-
-
-@pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ("method = 'erm,nope'", "block 'b': unknown method 'nope'"),
-        ("method = 'erm'\nlearner = ['nope']", "block 'b': unknown .*'nope'"),
-        ("method = ' , '", "block 'b': method = ' , ': expected the name of a method"),
-        ("method = 'erm'\nseeds = '3'", "block 'b': under --sampling halves"),
+        ("method = 'erm,nope'", "unknown method 'nope'"),
+        ("method = 'erm'\nlearner = ['nope']", "unknown .*'nope'"),
+        ("method = ' , '", "method = ' , ': expected the name of a method"),
+        ("method = 'erm'\nseeds = '3'", "under --sampling halves"),
+        ("method = 'erm'\ntask = 'regression'", "dataset = 'b3db_measured': none has the task"),
     ],
 )
 def test_a_mistake_in_a_later_block_is_named_before_anything_is_trained(tmp_path, own_store, fields, message):
     first = "[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'b3db_measured'\nseeds = '2'\n"
     path = written(tmp_path, f"{first}[[block]]\nname = 'b'\ndataset = 'b3db_measured'\n{fields}")
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=f"^block 'b': {message}"):
         train._run_grids(path, "", 1, "cpu")
     assert not (own_store / "mlflow.db").exists()
 
@@ -119,8 +106,6 @@ def test_the_grids_of_the_board_are_of_known_datasets_and_of_pipelines_that_can_
     blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml").blocks
     grids = [grid for block in blocks for grids in block.grids() for grid in grids]
     assert len({dataset for grid in grids for dataset in grid.datasets}) == 68
-    for block in blocks:
-        block.check()
 
 
 def test_a_block_of_settings_has_each_setting_of_the_grid(tmp_path: Path) -> None:

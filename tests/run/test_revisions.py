@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.pipeline import Pipeline
-from benchmark.registry import discover, load_file, make_method
+from benchmark.registry import load_file, make_method
 from benchmark.run.revisions import code_of
 from tests.test_registry import own
 
@@ -30,12 +30,6 @@ def test_weights_of_the_datasets_own_learner_are_in_the_fingerprint_of_the_data(
     monkeypatch.setattr(ChemBERTa, "requires", ())
     own = make_method("erm", "classification", backbone="chemberta")
     assert code_of(own) == "erm@1 chemberta@1 trainer@1 paper@1"
-
-
-def test_every_part_of_the_suite_has_a_revision() -> None:
-    parts, unavailable = discover()
-    assert unavailable == {}
-    assert [name for name, cls in parts.items() if cls.revision is None] == []
 
 
 def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_suites_folder(monkeypatch):

@@ -24,25 +24,26 @@ from benchmark.store.cell import Cell
 from benchmark.studies.bayes_lambda import search
 from benchmark.study.training import LocalTrainer
 from benchmark.train import bootstrap, sample_for
-from benchmark.types import Inputs, Model, Predictions, Problem, Sample
+from benchmark.types import Inputs, Model, Problem, Sample
 from tests.test_registry import own
 
-
-def trained(cells: list[runner.Planned], jobs: int = 1, fresh: bool = False) -> list[Cell]:
-    return [result for _, result in runner.run(cells, jobs, fresh=fresh) if isinstance(result, Cell)]
+PROBLEM = synthetic("classification")
 
 
-def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
-    problem = synthetic("classification")
-    cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
-    return {cell.title: cell for cell in trained(cells, jobs, fresh=True)}
+def planned(text: str, *seeds: int) -> runner.Planned:
+    return runner.plan(PROBLEM, make_method(text, PROBLEM.task), seeds or (1, 2))
+
+
+def trained(*cells: runner.Planned, jobs: int = 1, fresh: bool = True) -> dict[str, Cell]:
+    results = [result for _, result in runner.run(cells, jobs, fresh=fresh)]
+    return {result.key.method: result for result in results if isinstance(result, Cell)}
 
 
 @pytest.mark.slow
 def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> None:
-    alone = filled(["twin"], [1, 2, 4], jobs=1)["Twin-bootstrap λ=300"]
-    beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 4], jobs=2)["Twin-bootstrap λ=300"]
-    fewer = filled(["twin"], [4, 2], jobs=2)["Twin-bootstrap λ=300"]
+    alone = trained(planned("twin", 1, 2, 4))["twin"]
+    beside = trained(*(planned(text, 1, 2, 4) for text in ("bagging:k=2", "twin", "erm")), jobs=2)["twin"]
+    fewer = trained(planned("twin", 4, 2), jobs=2)["twin"]
     for evalset in ("id", "ood"):
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
@@ -51,8 +52,7 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
 
 @pytest.mark.slow
 def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two() -> None:
-    pool = synthetic("classification").without_tests()
-    twin = make_method("twin", pool.task)
+    pool, twin = PROBLEM.without_tests(), make_method("twin", PROBLEM.task)
     one, two = (
         LocalTrainer("", jobs).map(search, [(twin, pool, seed, 6, 2, f"journal {seed} {jobs}") for seed in (1, 3)])
         for jobs in (1, 2)
@@ -75,8 +75,7 @@ def test_methods_of_the_users_are_trained_on_workers_as_in_this_process_and_read
             "packed/method.py": own("nets.SHARE", "from packed import nets").replace('"mine"', '"packed"'),
         }
     )
-    problem = synthetic("classification")
-    plans = [runner.plan(problem, make_method(name, problem.task), [1, 2]) for name in ("mine", "silent", "packed")]
+    plans = [planned(name) for name in ("mine", "silent", "packed")]
     ended = {p.key.method: result for p, result in runner.run(plans, 2, fresh=True) if not isinstance(result, int)}
     assert f"silent reads {folder / 'share.txt'} without declaring it" in ended.pop("silent").reason
     said = {name: {*cell.predictions["id"].values[..., 1].ravel().tolist()} for name, cell in ended.items()}
@@ -93,7 +92,7 @@ from benchmark.run.check import synthetic
 problem = synthetic("classification")
 for text in ("svm", "random_forest:trees=2", "erm"):
     unit = runner._Unit({0: make_method(text, problem.task)}, {0: ""}, "paper", (1,), True, runner.CPU)
-    first, second = (runner._work(problem, unit)[0, 1].seconds for _ in range(2))
+    first, second = (runner._work(problem, unit)[0, 1]["seconds"] for _ in range(2))
     print(text, first < 0.2 + 2 * second, first, second)
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -101,9 +100,9 @@ for text in ("svm", "random_forest:trees=2", "erm"):
 
 
 def test_train_seeds_of_an_earlier_call_are_not_trained_again(monkeypatch):
-    problem, made = synthetic("classification"), make_method("random_forest:trees=6", "classification")
-    three, more = (runner.plan(problem, made, seeds) for seeds in ([1, 2, 3], [5, 3, 2, 1]))
-    (first,), expected = trained([three], fresh=True), runner.retrain(made, problem, [1, 2, 3, 5])
+    forest = "random_forest:trees=6"
+    three, more, larger = planned(forest, 1, 2, 3), planned(forest, 5, 3, 2, 1), planned("random_forest:trees=7")
+    first, expected = trained(three)["random_forest"], runner.retrain(three.method, PROBLEM, [1, 2, 3, 5])
     seen: list[int] = []
     draws = runner._retrained
 
@@ -112,21 +111,20 @@ def test_train_seeds_of_an_earlier_call_are_not_trained_again(monkeypatch):
         return draws(method, problem, sample, shared)
 
     monkeypatch.setattr(runner, "_retrained", counted)
-    (again,) = trained([three])
+    again = trained(three, fresh=False)["random_forest"]
     assert seen == []
     assert again.fit_seconds == pytest.approx(first.fit_seconds)
-    (cell,) = trained([more])
+    cell = trained(more, fresh=False)["random_forest"]
     assert seen == [5]
     for evalset, predictions in cell.predictions.items():
         assert predictions.seeds == (1, 2, 3, 5)
         assert np.array_equal(predictions.values, expected[evalset].values)
-    larger = runner.plan(problem, make_method("random_forest:trees=7", problem.task), [1, 2])
-    for other in (larger, runner.plan(problem, made, [1, 2], sampling="halves")):
+    for other in (larger, runner.plan(PROBLEM, three.method, [1, 2], sampling="halves")):
         seen.clear()
-        trained([other, more])
+        trained(other, more, fresh=False)
         assert seen == [1, 2], "other hyperparameters, or another sampling"
     seen.clear()
-    trained([three], fresh=True)
+    trained(three)
     assert seen == [1, 2, 3]
 
 
@@ -155,7 +153,7 @@ class Broken(Remedy):
             values = np.full((len(inputs), 2), 0.5)
             if self.how == "nan":
                 values[3] = np.nan
-            return values[1:] if self.how == "shape" else values
+            return {"shape": values[1:], "three": np.full((len(inputs), 3), 1 / 3)}.get(self.how, values)
 
         return SimpleNamespace(predict=predict)
 
@@ -169,8 +167,7 @@ def with_the_forest(remedy: Remedy) -> Pipeline:
 
 def failure(how: str, jobs: int, seeds: Sequence[int] = (1, 2)) -> str:
     """Run a broken method beside a working one and return the reason of its failure."""
-    problem = synthetic("classification")
-    cells = [runner.plan(problem, with_the_forest(Broken(one)), seeds) for one in (how, "fine")]
+    cells = [runner.plan(PROBLEM, with_the_forest(Broken(one)), seeds) for one in (how, "fine")]
     results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs) if not isinstance(r, int)}
     assert isinstance(results["fine"], Cell)
     failed = results[how]
@@ -183,6 +180,7 @@ def failure(how: str, jobs: int, seeds: Sequence[int] = (1, 2)) -> str:
     [
         ("nan", "not finite"),
         ("shape", r"got \(1, 49, 2\)"),
+        ("three", "must have 2 outputs"),
         ("raises", "seed 2 exploded"),
         ("cancels", "CancelledError: of another kind"),
         ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(inputs\)"),
@@ -195,20 +193,13 @@ def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: st
 
 
 def test_a_method_that_changes_in_place_what_it_is_given_changes_no_other() -> None:
-    problem = synthetic("classification")
-    forest = runner.plan(problem, make_method("random_forest:trees=2", problem.task), [1, 2])
-    changing = runner.plan(problem, with_the_forest(Broken("changes")), [1, 2])
-    (alone,) = trained([forest], fresh=True)
-    beside = {cell.key.method: cell for cell in trained([changing, forest], fresh=True)}
+    forest = planned("random_forest:trees=2")
+    changing = runner.plan(PROBLEM, with_the_forest(Broken("changes")), [1, 2])
+    alone = trained(forest)["random_forest"]
+    beside = trained(changing, forest)
     assert beside.keys() == {"broken", "random_forest"}
     for name, of in alone.predictions.items():
         assert np.array_equal(of.values, beside["random_forest"].predictions[name].values)
-
-
-def test_three_classes_for_a_problem_with_two_are_refused() -> None:
-    problem = synthetic("classification")
-    with pytest.raises(ValueError, match="must have 2 outputs"):
-        Predictions.of(problem, "id", (1,), np.full((1, 50, 3), 1 / 3))
 
 
 @pytest.mark.slow
@@ -218,25 +209,17 @@ def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
 
 
 def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_the_cell() -> None:
-    texts, seeds = ["erm", "bagging:k=2", "random_forest", "erm_whole", "anchor"], [1, 2, 3]
-    problem = synthetic("classification")
-    cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+    cells = [planned(text, 1, 2, 3) for text in ("erm", "bagging:k=2", "random_forest", "erm_whole")]
+    cells.append(runner.plan(PROBLEM, with_the_forest(Broken("fine")), [1, 2, 3]))  # does not say what it learned from
+
+    def share(members: int) -> float:
+        drawn = [bootstrap(sample_for(PROBLEM, "paper", seed)[0], members) for seed in (1, 2, 3)]
+        return float(np.mean([len(set(rows.ravel().tolist())) / len(PROBLEM.train) for rows in drawn]))
+
+    assert 0.5 < share(1) < 0.75 < share(2) < 0.95
     for fresh in (True, False):  # trained, then read from the cache
-        facts = {cell.key.method: cell.facts for cell in trained(cells, fresh=fresh)}
-        n = len(problem.train)
-
-        def share(members: int, n: int = n) -> float:
-            drawn = [bootstrap(sample_for(problem, "paper", seed)[0], members) for seed in seeds]
-            return float(np.mean([len(set(rows.ravel().tolist())) / n for rows in drawn]))
-
-        assert 0.5 < share(1) < 0.75 < share(2) < 0.95
+        facts = {name: cell.facts for name, cell in trained(*cells, fresh=fresh).items()}
         assert facts["erm"].rows_seen == facts["random_forest"].rows_seen == pytest.approx(share(1), abs=1e-4)
         assert facts["bagging"].rows_seen == pytest.approx(share(2), abs=1e-4)
-        assert facts["erm_whole"].rows_seen == 1
+        assert (facts["erm_whole"].rows_seen, facts["broken"].rows_seen) == (1, None)
         assert [name for name, of in facts.items() if of.control] == ["erm_whole"]
-
-
-def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:
-    silent = runner.plan(synthetic("classification"), with_the_forest(Broken("fine")), [1, 2])
-    (cell,) = trained([silent], fresh=True)
-    assert cell.facts.rows_seen is None

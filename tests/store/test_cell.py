@@ -26,11 +26,6 @@ def content() -> dict[str, Any]:
     return cell
 
 
-def test_an_encoded_cell_is_decoded() -> None:
-    cell = decode(content(), {"id": predictions()}, expected=KEY.digest)
-    assert (cell.key, cell.title, cell.fit_seconds, cell.facts) == (KEY, "Twin λ=3", 1.5, FACTS)
-
-
 def test_predictions_have_the_class_shares_of_the_training_pool_also_in_cells_of_0_1_0() -> None:
     facts = FACTS.model_copy(update={"class_rows": (6, 3)})
     assert Cell(KEY, "", {"id": predictions()}, 1.5, facts).predictions["id"].class_shares == (6 / 9, 3 / 9)
@@ -56,14 +51,10 @@ def test_a_wrong_field_is_named(field: str) -> None:
         ("key.canonical_seed", 2**40),
         ("key.seeds", [1, 1]),
         ("key.device", "cpu\n"),
-        ("key.sampling", "all"),
         ("facts.rows", {"id": 3}),
-        ("facts.rows", {"train": -9, "id": 3}),
         ("facts.rows", {"train": 9, "id": 4}),
         ("facts.rows", {"train": 9, "id": 3, "ood": 1}),
         ("facts.class_rows", [9]),
-        ("facts.class_rows", [9, -1]),
-        ("facts.rows_seen", float("nan")),
         ("facts.wall_seconds", float("inf")),
         ("facts.unknown", 1),
     ],
@@ -76,11 +67,10 @@ def test_a_value_that_cannot_be_is_refused(field: str, value: object) -> None:
         decode(cell, {"id": predictions()})
 
 
-@pytest.mark.parametrize("field", ["key", "title", "fit_seconds", "facts"])
-def test_a_missing_field_is_named(field: str) -> None:
+def test_a_missing_field_is_named() -> None:
     cell = content()
-    del cell[field]
-    with pytest.raises(ValueError, match=f"KeyError.*{field}"):
+    del cell["fit_seconds"]
+    with pytest.raises(ValueError, match=r"KeyError.*fit_seconds"):
         decode(cell, {"id": predictions()})
 
 
@@ -91,7 +81,6 @@ def test_a_missing_field_is_named(field: str) -> None:
         ({"id": predictions((2, 3))}, "train seeds"),
         ({"id": predictions(ids="abb")}, "repeated"),
         ({"id": predictions(y=(0, 1, 2))}, "labels from 0 to 1"),
-        ({"id": predictions(y=(0, 1, np.nan))}, "labels from 0 to 1"),
         ({"id": predictions(y=("a", "b", "c"))}, "labels from 0 to 1"),
     ],
 )
@@ -142,9 +131,7 @@ def test_only_a_submission_may_have_taken_an_unknown_time() -> None:
     "edit",
     [
         lambda record: record.pop("code"),
-        lambda record: record.update(code="latest"),
         lambda record: record.update(study="../x"),
-        lambda record: record.update(key=None),
         lambda record: record.update(content=[1]),
         lambda record: record.update(more=1),
     ],

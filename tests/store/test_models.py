@@ -106,6 +106,8 @@ def test_a_model_is_one_version_of_each_name(store: tracking.Store, log: Log) ->
     assert second in version.source
     named = json.loads(store.client.get_logged_model(first).tags[models.VERSIONS])
     assert [(one["name"], int(one["version"])) for one in named] == [("toy", 1), ("other", 1)]
+    with pytest.raises(opening.TrackingError, match="cannot be used"):
+        log(store, replace(cell, run_id="0" * 32))
 
 
 @pytest.mark.slow
@@ -118,12 +120,6 @@ def test_no_model_is_loaded_when_cells_are_read_or_pages_built(store: tracking.S
     site.write(results, tmp_path / "site", "runs", health)
     assert (tmp_path / "site" / "index.html").is_file()
     assert not (tmp_path / "loaded").exists()
-
-
-def test_errors_of_the_store_are_translated(store: tracking.Store, log: Log) -> None:
-    cell = recorded(store)
-    with pytest.raises(opening.TrackingError, match="cannot be used"):
-        log(store, replace(cell, run_id="0" * 32))
 
 
 @pytest.mark.long

@@ -83,9 +83,8 @@ def test_the_flips_are_the_examples_that_differ_most_first() -> None:
     flips = pd.read_parquet(io.BytesIO(note.show(knn, erm).files["flips.parquet"]))
     p = knn.predictions["id"]
     classes = p.values.argmax(-1)
-    pairs = [classes[i] != classes[j] for i in range(4) for j in range(i)]
-    share = {name: value for name, value in zip(p.ids.tolist(), np.mean(pairs, axis=0), strict=True) if value > 0}
-    assert dict(zip(flips["example_id"], flips["churn"], strict=True)) == pytest.approx(share)
+    share = pd.Series(np.mean([classes[i] != classes[j] for i in range(4) for j in range(i)], axis=0), p.ids)
+    assert flips.set_index("example_id")["churn"].to_dict() == pytest.approx(share[share > 0].to_dict())
     assert flips["churn"].is_monotonic_decreasing
     assert {"y_true", "churn_erm"} <= {*flips}
 
@@ -117,19 +116,16 @@ def test_when_erm_is_recorded_again_the_numbers_change_and_an_edited_note_stays(
     assert data.tags[note.NOTE] == mine
 
 
-def test_erm_on_other_features_or_without_a_time_gives_no_cost(store: Store) -> None:
+def test_erm_on_other_features_or_without_a_time_gives_no_cost_and_forests_have_no_recipe(store: Store) -> None:
     erm, knn = cells("classification", "erm", "knn")
     other = replace(erm, key=replace(erm.key, features="atom_pairs.64"))
-    assert store.client.get_run(store.log(other)).data.params["features"] == "atom_pairs.64"
+    params = store.client.get_run(store.log(other)).data.params
+    assert (params["features"], "recipe.lr" in params) == ("atom_pairs.64", True)
     run = store.log(knn)
-    assert "compute_vs_erm" not in store.client.get_run(run).data.metrics, "there is no reference yet"
+    data = store.client.get_run(run).data
+    assert "compute_vs_erm" not in data.metrics, "there is no reference yet"
+    assert "recipe.lr" not in data.params
     store.log(replace(erm, fit_seconds=0.0))
     metrics = store.client.get_run(run).data.metrics
     assert "compute_vs_erm" not in metrics
     assert "id/delta_matched_churn" in metrics
-
-
-def test_a_run_has_a_recipe_only_if_networks_are_trained(store: Store) -> None:
-    erm, knn = cells("classification", "erm", "knn")
-    params = [store.client.get_run(store.log(cell)).data.params for cell in (erm, knn)]
-    assert ["recipe.lr" in given for given in params] == [True, False]

@@ -1,10 +1,6 @@
-"""Tracking servers as teams run them: with passwords and permissions, behind a bad network, and beside a git server."""
+"""Tracking servers as teams run them: with passwords and permissions, and behind a bad network."""
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +15,6 @@ import numpy as np
 import pytest
 import requests
 
-from benchmark.files import CHECKOUT
 from benchmark.run import driver
 from benchmark.store import opening, outbox, tracking
 from tests.conftest import MlflowServer, free_port
@@ -174,33 +169,3 @@ def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkey
     database.close()
     with pytest.raises(opening.TrackingError, match="mlflow db upgrade and its address or, if a newer MLflow made it"):
         tracking.Store(f"sqlite:////{tmp_path}/mlflow.db")  # another spelling, as MLflow keeps stores open
-
-
-@pytest.mark.long
-def test_mlflow_run_of_a_git_server_leaves_predictions_and_site_where_the_user_stands(tmp_path: Path) -> None:
-    git = shutil.which("git")
-    if not git or not (Path(subprocess.check_output([git, "--exec-path"], text=True).strip()) / "git-daemon").exists():
-        pytest.skip("git and its daemon are not installed")
-    served, user = tmp_path / "served", tmp_path / "user"
-    user.mkdir()
-    shutil.copytree(CHECKOUT, served / "project" / "suite", ignore=shutil.ignore_patterns(".*", "tests", "docs"))
-    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "A"]):
-        subprocess.run([git, *words], cwd=served / "project", check=True)
-    port = str(free_port())
-    daemon = [git, "daemon", "--listen=127.0.0.1", f"--port={port}", f"--base-path={served}", "--export-all"]
-    listening = subprocess.Popen(daemon)
-    try:
-        names = ("PYTHONPATH", "MLFLOW_TRACKING_URI", "CHURN_HOME", "CHURN_OUTBOX")
-        environment = {name: value for name, value in os.environ.items() if name not in names}
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-        words = ["mlflow", "run", f"git://127.0.0.1:{port}/project#suite", "--env-manager", "local"]
-        words += ["-P", "method=knn", "-P", "seeds=2"]
-        done = subprocess.run(words, cwd=user, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    finally:
-        listening.terminate()
-        listening.wait()
-    assert {"mlflow.db", "mlruns", "site"} <= {path.name for path in user.iterdir()}
-    assert (user / "site" / "index.html").is_file()
-    cells = list(tracking.Store(f"sqlite:///{user}/mlflow.db").cells())
-    assert {cell.title for cell in cells} == {"ERM", "k-NN"}
