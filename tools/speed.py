@@ -3,9 +3,10 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes an hour and three quarters, in which the machine should do nothing else; ``--table`` chooses tables. Each line
-is measured in a process and an empty home of its own, after what it does before its ``yield``; lines of a table take
-turns, and the median counts. Without ``--before``, waits have the times of this checkout alone.
+It takes about an hour, in which the machine should do nothing else, and measures what docs/performance.md tabulates.
+``--table`` chooses tables, also those that are only measured when they are named. Each line is measured in a process
+and an empty home of its own, after what it does before its ``yield``; lines of a table take turns, and the median
+counts. Without ``--before``, waits have the times of this checkout alone.
 """
 
 import argparse
@@ -199,7 +200,8 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """Lines, with their times as multiples of the first line's, or, with ``faster``, its time as multiples of theirs.
 
-    Without ``cpu``, CPU seconds are left out. ``waits`` are timed in both checkouts.
+    Without ``cpu``, CPU seconds are left out. ``waits`` are timed in both checkouts. A ``named`` table is only measured
+    when it is asked for.
     """
 
     lines: Sequence[Line]
@@ -207,6 +209,7 @@ class Table(NamedTuple):
     cpu: bool = True
     faster: bool = False
     waits: bool = False
+    named: bool = False
 
 
 OURS = partial(retrained, *PAPERS, seeds=10)
@@ -226,7 +229,7 @@ def _training(sampling: str) -> Table:
 
 def _learner(name: str, library: str) -> Table:
     lines = [Line(f"{name} by {library}", partial(by_others, name)), Line("ours", NETWORK[name], 2)]
-    return Table(lines, 3, faster=True)
+    return Table(lines, faster=True)
 
 
 FEATURES_KNOWN = Line("run of 28 cells on four sets, features known", partial(command, *RUN, after=[PLAN]))
@@ -259,9 +262,12 @@ TABLES = {
             *(Line(f"a network of {name} on half of BACE", NETWORK[name], 2) for name in NETWORK),
             Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300),
             Line("a board of 100 methods on 60 datasets", partial(built, 100, 60)),
-            Line("the same board with one new cell", partial(built, 100, 60, again=True)),
+            Line("churn score, 3,000 runs of 300 examples", partial(scored, 3_000)),
         ],
         waits=True,
+    ),
+    "new cell": Table(
+        [Line("the board with one new cell", partial(built, 100, 60, again=True))], waits=True, named=True
     ),
     "commands": Table(
         [
@@ -269,7 +275,6 @@ TABLES = {
             Line("churn list", partial(command, "list")),
             Line("churn plan of 28 cells on four sets", partial(command, *PLAN, after=[PLAN])),
             Line("churn score, 5 runs of 300 examples", partial(scored, 5)),
-            Line("churn score, 3,000 runs of 300 examples", partial(scored, 3_000)),
         ],
         3,
         waits=True,
@@ -278,18 +283,9 @@ TABLES = {
     "halves": _training("halves"),
     "gin": _learner("gin", "torch-geometric"),
     "chemprop": _learner("chemprop", "chemprop's own trainer"),
-    "graphs": Table(
-        [
-            Line(
-                "20 retrainings of ERM, twin-shared and bagging K=5 with chemprop on BACE, 2 workers",
-                partial(
-                    retrained, "erm", "twin_shared", "bagging", seeds=20, workers=2, dataset="bace@backbone=chemprop"
-                ),
-            )
-        ],
-        cpu=False,
+    "cluster": Table(
+        [FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, cpu=False, named=True
     ),
-    "cluster": Table([FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, cpu=False),
     "headline": Table(
         [
             Line(
@@ -300,6 +296,7 @@ TABLES = {
         ],
         3,
         cpu=False,
+        named=True,
     ),
     "rows": Table([Line(f"ERM, {rows:,} training rows", partial(ERM, rows=rows), 2) for rows in (500, 5_000, 50_000)]),
     "kernels": Table(
@@ -313,9 +310,12 @@ TABLES = {
         [Line(f"ERM, {seeds} train seeds", partial(retrained, "erm", seeds=seeds)) for seeds in (2, 10, 50)]
     ),
     "methods": Table(
-        [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
+        [
+            *(Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)),
+            Line("all seven, 2 workers", partial(OURS, workers=2)),
+        ],
+        cpu=False,
     ),
-    "workers": Table([Line(f"the paper's methods, {n} workers", partial(OURS, workers=n)) for n in (1, 2)], cpu=False),
 }
 
 
@@ -390,15 +390,14 @@ def report(name: str, checkouts: Sequence[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="an earlier checkout, for the waits")
-    names = [*TABLES, "step"]
-    parser.add_argument("--table", action="append", choices=names, help="a table; may be repeated (default: all)")
+    parser.add_argument("--table", action="append", choices=[*TABLES, "least"], help="a table; may be repeated")
     parser.add_argument("--line", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.line:
         table, line = given.line
         print(json.dumps(use(TABLES[table].lines[int(line)].body())))
         return
-    for name in given.table or names:
+    for name in given.table or [*(name for name, table in TABLES.items() if not table.named), "least"]:
         if name in TABLES:
             try:
                 report(name, [*([given.before.resolve()] if given.before else []), ROOT])
@@ -406,9 +405,9 @@ def main() -> None:
                 print(error, file=sys.stderr)
         else:
             from benchmark.data.problem import load_problem
-            from tools.roofline import report as report_step
+            from tools.roofline import report as report_least
 
-            report_step(load_problem("bace"))
+            report_least(load_problem("bace"))
 
 
 if __name__ == "__main__":
