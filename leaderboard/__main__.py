@@ -10,6 +10,7 @@ import typer
 from benchmark.commands.app import App
 from benchmark.commands.options import Jobs
 from benchmark.errors import UserError, number_of
+from benchmark.settings import items
 from benchmark.store.staging import claim
 from benchmark.types import Sampling
 from leaderboard.scoring import commands
@@ -268,8 +269,7 @@ def compare(
     if second:
         store = store or str(published.PUBLISHED)
         typer.echo(f"reading the results in {store}", err=True)
-        also = [key.strip() for key in measure.split(",") if key.strip()]
-        sentences, table = pairwise.report(_finished(store)[0], first, second, also, on, sampling, kind)
+        sentences, table = pairwise.report(_finished(store)[0], first, second, items(measure), on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
         return
     paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"

@@ -200,31 +200,29 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """Lines, with their times as multiples of the first line's, or, with ``faster``, its time as multiples of theirs.
 
-    Without ``cpu``, CPU seconds are left out. ``waits`` are timed in both checkouts. A ``named`` table is only measured
-    when it is asked for.
+    ``waits`` are timed in both checkouts. A ``named`` table is only measured when it is asked for.
     """
 
     lines: Sequence[Line]
     repeats: int = 1
-    cpu: bool = True
     faster: bool = False
     waits: bool = False
     named: bool = False
 
 
 OURS = partial(retrained, *PAPERS, seeds=10)
+TWO = {sampling: partial(OURS, sampling=sampling, workers=2) for sampling in ("paper", "halves")}
 NETWORK = {name: partial(retrained, "erm", seeds=2, dataset=f"bace@backbone={name}") for name in ("gin", "chemprop")}
 
 
 def _training(sampling: str) -> Table:
-    ours = partial(OURS, sampling=sampling)
     lines = [
         Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
         Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
-        Line("ours", ours, 10),
-        Line("ours, 2 workers", partial(ours, workers=2), 10),
+        Line("ours", partial(OURS, sampling=sampling), 10),
+        Line("ours, 2 workers", TWO[sampling], 10),
     ]
-    return Table(lines, cpu=False, faster=True)
+    return Table(lines, faster=True)
 
 
 def _learner(name: str, library: str) -> Table:
@@ -251,14 +249,7 @@ TABLES = {
             Line("the run of 28 cells, when all are recorded", partial(command, *RUN, after=[RUN])),
             Line("their pages", partial(command, "build", "--out", "site", after=[RUN])),
             Line("these cells on two Dask workers", partial(on_dask, *CELLS)),
-            *(
-                Line(
-                    f"a train seed of the paper's methods under {s}, 2 workers",
-                    partial(OURS, sampling=s, workers=2),
-                    10,
-                )
-                for s in ("paper", "halves")
-            ),
+            *(Line(f"a train seed of the paper's methods under {s}, 2 workers", TWO[s], 10) for s in TWO),
             *(Line(f"a network of {name} on half of BACE", NETWORK[name], 2) for name in NETWORK),
             Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300),
             Line("a board of 100 methods on 60 datasets", partial(built, 100, 60)),
@@ -283,9 +274,7 @@ TABLES = {
     "halves": _training("halves"),
     "gin": _learner("gin", "torch-geometric"),
     "chemprop": _learner("chemprop", "chemprop's own trainer"),
-    "cluster": Table(
-        [FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, cpu=False, named=True
-    ),
+    "cluster": Table([FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, named=True),
     "headline": Table(
         [
             Line(
@@ -295,7 +284,6 @@ TABLES = {
             Line("the same on two Dask workers", partial(on_dask, *HEADLINE)),
         ],
         3,
-        cpu=False,
         named=True,
     ),
     "rows": Table([Line(f"ERM, {rows:,} training rows", partial(ERM, rows=rows), 2) for rows in (500, 5_000, 50_000)]),
@@ -313,8 +301,7 @@ TABLES = {
         [
             *(Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)),
             Line("all seven, 2 workers", partial(OURS, workers=2)),
-        ],
-        cpu=False,
+        ]
     ),
 }
 
@@ -361,7 +348,6 @@ def measure(table: str, line: int, checkout: Path) -> Used:
 def report(name: str, checkouts: Sequence[Path]) -> None:
     """Print a table; the last checkout is the one that is compared with the first."""
     table = TABLES[name]
-    kinds = ["cpu", "wall"] if table.cpu else ["wall"]
     if not table.waits:
         checkouts = checkouts[-1:]
     numbers = range(len(table.lines))
@@ -370,20 +356,21 @@ def report(name: str, checkouts: Sequence[Path]) -> None:
         [Used(*(statistics.median(values) for values in zip(*of, strict=True))) for of in zip(*each, strict=True)]
         for each in zip(*turns, strict=True)
     ]
-    named = {"cpu": "CPU s", "wall": "s"}
-    if len(checkouts) > 1:
-        heads = [text for kind in kinds for text in (f"{named[kind]} before", "after", "times as fast")]
+    compared = len(checkouts) > 1
+    if compared:
+        heads = [text for kind in ("CPU s", "s") for text in (f"{kind} before", "after", "times as fast")]
     else:
-        heads = [*(named[kind] for kind in kinds), "peak MB", "times as fast" if table.faster else "times as long"]
+        heads = ["CPU s", "s", "peak MB", "times as fast" if table.faster else "times as long"]
     print(f"\n| {name} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
-    for line, each in zip(table.lines, used, strict=True):
-        if len(checkouts) > 1:
-            pairs = [tuple(getattr(of, kind) for of in each) for kind in kinds]
-            cells = [text for one, other in pairs for text in (f"{one:.3g}", f"{other:.3g}", f"{one / other:.2f}")]
+    for line, (one, *others) in zip(table.lines, used, strict=True):
+        if compared:
+            (now,) = others
+            pairs = (one.cpu, now.cpu), (one.wall, now.wall)
+            cells = [text for a, b in pairs for text in (f"{a:.3g}", f"{b:.3g}", f"{a / b:.2f}")]
         else:
-            long = getattr(each[0], kinds[0]) / getattr(used[0][0], kinds[0])
-            times = [f"{getattr(each[0], kind):.3g}" for kind in kinds]
-            cells = [*times, f"{each[0].peak:,.0f}", f"{1 / long if table.faster else long:.2f}"]
+            long = one.wall / used[0][0].wall
+            cells = [f"{one.cpu:.3g}", f"{one.wall:.3g}", f"{one.peak:,.0f}"]
+            cells.append(f"{1 / long if table.faster else long:.2f}")
         print(f"| {line.what} | {' | '.join(cells)} |", flush=True)
 
 
