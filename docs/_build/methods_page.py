@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 import sys
 import textwrap
@@ -30,6 +29,7 @@ from benchmark.run.check import synthetic
 from benchmark.train import Ensemble, Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
+from leaderboard.tables.table import Table
 from leaderboard.write import cited
 from leaderboard.write.formats import from_json
 
@@ -234,16 +234,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def texts(table: Table) -> pd.DataFrame:
+    """Return the cells of a table as they are shown, by method."""
+    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
+    return pd.DataFrame(rows, columns=table.header).set_index("Method")
+
+
 @cache
-def published(key: str) -> tuple[pd.DataFrame, str]:
-    """Return a published table of means over families by method, and the number of families."""
-    path = cited.find(f"studies/{key}")[0].csv
-    rows = pd.read_csv(path)
+def published(key: str) -> tuple[str, pd.DataFrame]:
+    """Return the number of families of a published table of a study, and its means over these."""
+    table = cited.find(f"studies/{key}")[0].table
+    rows = texts(table)
     if "Dataset" in rows:
-        means = rows[rows["Dataset"].str.startswith("mean of")]
-        return means.set_index("Method"), means["Dataset"].iloc[0].removeprefix("mean of ")
-    caption = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
-    return rows.set_index("Method"), caption.removeprefix("Mean over ").partition(",")[0]
+        rows = rows[rows["Dataset"].str.startswith("mean of")]
+        return rows["Dataset"].iloc[0].removeprefix("mean of "), rows
+    return table.caption.removeprefix("Mean over ").partition(",")[0], rows
 
 
 STUDIES: Mapping[Sampling, tuple[str, Mapping[str, str]]] = {
@@ -271,11 +276,19 @@ BOARD: Mapping[Task, tuple[str, Mapping[str, str]]] = {
 
 @cache
 def board(name: str) -> tuple[str, pd.DataFrame]:
-    """Return what a table of the first page is a mean over, and its cells as they are shown, by method."""
+    """Return what a table of the first page is a mean over, and its cells."""
     table = from_json((published_results() / "tables" / "halves" / f"{name}.json").read_text(encoding="utf-8"))
-    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
-    over = table.notes[0].removeprefix("Mean over ").partition(";")[0]
-    return over, pd.DataFrame(rows, columns=table.header).set_index("Method")
+    return table.notes[0].removeprefix("Mean over ").partition(";")[0], texts(table)
+
+
+def measured(row: pd.Series, columns: Mapping[str, str], intervals: bool = True) -> str:
+    """Return the cells of a row with their units, those of the columns' names."""
+    parts = []
+    for name, column in columns.items():
+        value, *ends = row[column].split(" ", 1)
+        unit = column.rpartition("(")[2].removesuffix(")")
+        parts.append(" ".join([name, value, unit, *(ends if intervals else ())]))
+    return ", ".join(parts)
 
 
 def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
@@ -287,33 +300,24 @@ def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
         title = registry.title(pipeline(cls, task, "halves"), task)
         if title in table.index and title != registry.title(registry.make_method(REFERENCE, task), task):
             row = table.loc[title]
-            units = {text: column.rpartition("(")[2].removesuffix(")") for text, column in columns.items()}
-            parts = [f"{text} {row[column]}".replace(" [", f" {units[text]} [") for text, column in columns.items()]
-            yield task, f"{over} of {task}: place {row['Place']}, {', '.join(parts)}; time {row['Compute (× ERM)']}."
+            place, time = row["Place"], row["Compute (× ERM)"]
+            yield task, f"{over} of {task}: place {place}, {measured(row, columns)}; time {time}."
 
 
 def figures(cls: type[Part]) -> str:
     """Return a sentence with the published means of a method, and those of ERM beside them; empty if there are none."""
     sampling: Sampling = "halves" if "halves" in cls.samplings else "update"
     key, columns = STUDIES[sampling]
-    table, families = published(key)
+    families, table = published(key)
     if "classification" not in cls.tasks or sampling not in cls.samplings:
         return ""
     title = registry.title(pipeline(cls, "classification", sampling), "classification")
     if title not in table.index:
         return ""
-
-    def means(title: str, intervals: bool) -> str:
-        row, parts = table.loc[title], []
-        for name, column in columns.items():
-            ends = [f"{row[f'{column} {end}']:.1f}" for end in ("low", "high")]
-            interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
-            parts.append(f"{name} {row[column]:.1f} %{interval}")
-        return ", ".join(parts)
-
-    time = f"; time {table.loc[title, COST]:.1f}" if COST in table else ""
-    erm = f"; ERM has {means('ERM', intervals=False)}" if title != "ERM" else ""
-    return f"{families} of classifications under `{sampling}`: {means(title, intervals=True)}{time}{erm}."
+    row = table.loc[title]
+    time = f"; time {row[COST].partition(' [')[0]}" if COST in table else ""
+    erm = f"; ERM has {measured(table.loc['ERM'], columns, intervals=False)}" if title != "ERM" else ""
+    return f"{families} of classifications under `{sampling}`: {measured(row, columns)}{time}{erm}."
 
 
 def section(name: str) -> str:
