@@ -42,12 +42,13 @@ class Submission:
     @property
     def remarks(self) -> list[str]:
         """A line for each mark of a file: these results are not ranked there."""
-        marked = {
-            file_of(cell.key.sampling, cell.key.dataset): of.marks.split()
+        lines = (
+            f"{file_of(cell.key.sampling, cell.key.dataset)}: marked, not ranked. {SUSPICIONS[mark]}"
             for cell in self.cells
             if (of := cell.facts.submission)
-        }
-        return [f"{file}: marked, not ranked. {SUSPICIONS[mark]}" for file, marks in marked.items() for mark in marks]
+            for mark in of.marks.split()
+        )
+        return [*dict.fromkeys(lines)]
 
 
 def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
