@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark.commands.app import App
+from benchmark.commands.options import Jobs
 from benchmark.errors import UserError, number_of
+from benchmark.settings import items
 from benchmark.store.staging import claim
 from benchmark.types import Sampling
 from leaderboard.scoring import commands
@@ -84,7 +86,7 @@ def predict(
     method: Annotated[str, METHOD] = "",
     sheet: Annotated[str, typer.Option(help="Sheet of a workbook.")] = "",
     store: Annotated[str, STORE] = "",
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Predict new molecules, and say of each how far the answer depends on the sample and how close the data are.
 
@@ -123,7 +125,7 @@ def report(
     dataset: Annotated[str, typer.Argument(help="A dataset of your own that methods were run on.")],
     method: Annotated[str, METHOD] = "",
     store: Annotated[str, STORE] = "",
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Write one HTML file for colleagues: the decision, the methods, which of all rows flip, and what was left out."""
     from rich.progress import Progress
@@ -258,33 +260,30 @@ def compare(
     from leaderboard.write.formats import to_markdown
 
     kind = commands.interval_kind(ci)
-    if second and markdown is not None:
-        raise UserError("--markdown is for published numbers: two methods are printed; send the output to a file")
-    paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"
-    if not second:
-        if not paper.is_file():
-            raise UserError(
-                f"{first}: no such file of published numbers; to compare methods, name two, as in twin bagging"
-            )
-        if measure or sampling or on != "headline" or kind != "runs":
-            raise UserError("--measure, --on, --sampling and --ci are for two methods: name both, as in twin bagging")
-        if markdown is not None and markdown.exists() and markdown.samefile(paper):
-            raise UserError(f"--markdown {markdown}: it is read: expected a file of its own to write to")
-        rows = read(paper)  # before the results, which take long
-    store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
+    if (second and markdown) or (not second and (measure or sampling or on != "headline" or kind != "runs")):
+        raise UserError(
+            "--measure, --on, --sampling and --ci are for two methods, as in twin bagging, which are printed; "
+            "--markdown is for published numbers"
+        )
+    store = store or commands.own_store()
     if second:
+        store = store or str(published.PUBLISHED)
         typer.echo(f"reading the results in {store}", err=True)
-    results, _ = _finished(store)
-    if second:
-        also = [key.strip() for key in measure.split(",") if key.strip()]
-        sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)
+        sentences, table = pairwise.report(_finished(store)[0], first, second, items(measure), on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
+        return
+    paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"
+    if not paper.is_file():
+        raise UserError(f"{first}: no such file of published numbers; to compare methods, name two, as in twin bagging")
+    if markdown is not None and markdown.exists() and markdown.samefile(paper):
+        raise UserError(f"--markdown {markdown}: it is read: expected a file of its own to write to")
+    rows = read(paper)  # before the results, which take long
+    results, _ = _finished(store)
+    comparisons = compare(results, rows)
+    if markdown is None:
+        typer.echo(report.text(comparisons))
     else:
-        comparisons = compare(results, rows)
-        if markdown is None:
-            typer.echo(report.text(comparisons))
-        else:
-            save(markdown, report.page(results, comparisons).encode())
+        save(markdown, report.page(results, comparisons).encode())
 
 
 @app.command()
@@ -338,11 +337,10 @@ def pack(
         typer.echo("\n  ".join(["left out:", *left_out]))
     if not any(name.startswith("predictions/halves/") for name in names):
         typer.echo(
-            "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,"
+            "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,\n"
+            "  run with --sampling halves, and pack again"
         )
-        typer.echo("  run with --sampling halves, and pack again")
-    typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run")
-    typer.echo(f"  churn submit {folder}")
+    typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run\n  churn submit {folder}")
 
 
 @app.command()
@@ -369,10 +367,8 @@ def submit(
     from leaderboard.submission.place import places, to_comment
     from leaderboard.submission.read import folders, open_folder
 
-    if out is not None and check:
-        raise UserError("--out is for the pages, which --check does not build: leave out one of the two")
-    if comment is not None and not check:
-        raise UserError("--comment is for --check: submit prints the places itself")
+    if (out and check) or (comment and not check):
+        raise UserError("--out is for the pages, which --check does not build, and --comment for --check")
     if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
     open_folder(folder)  # before the published results are read, which takes seconds
@@ -436,16 +432,12 @@ def verify(
     submission = validate(verify.newest(submissions, method), submissions, published.shipped())
     from benchmark.store.tracking import Store  # MLflow takes seconds to import
 
+    def began(name: str) -> None:
+        typer.echo(f"retraining on {name}, which may take hours", err=True)
+
     store = Store()  # before the retraining, which takes hours and would be lost with a store that cannot be used
-    rerun = verify.rerun(
-        submission,
-        sampling,
-        dataset,
-        began=lambda name: typer.echo(f"retraining on {name}, which may take hours", err=True),
-    )
-    for check in rerun.checks:
-        typer.echo(str(check))
-    typer.echo(verify.CONFINED)
+    rerun = verify.rerun(submission, sampling, dataset, began=began)
+    typer.echo("\n".join([*map(str, rerun.checks), verify.CONFINED]))
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)

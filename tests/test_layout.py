@@ -1,8 +1,6 @@
 """The structure: imports run one way, packages are small, and readers do not import trainers."""
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
@@ -163,18 +161,6 @@ def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
     rooms = ("artifacts", "earlier", "logged", "models", "opening", "tracking")
     assert importers == {*(f"benchmark.store.{room}" for room in rooms), "leaderboard.evaluator"}
     assert "leaderboard.evaluator" not in set().union(*all_arrows().values()), "MLflow imports it, nothing else"
-
-
-def test_what_reads_starts_without_what_trains():
-    """``tests/test_startup.py`` looks at commands."""
-    rooms = ("read.results", "tables.entries", "tables.studies", "paper.compare", "scoring.score")
-    modules = [f"leaderboard.{room}" for room in rooms] + [
-        name for name in FILES if name.startswith("leaderboard.stats.")
-    ]
-    code = f"import sys, {', '.join([*modules, 'benchmark.study.context', 'methods.twin'])}"
-    code += "; print({'torch', 'mlflow', 'rdkit', 'sklearn', 'scipy.stats', 'matplotlib', 'pandas'} & {*sys.modules})"
-    shown = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
-    assert shown.stdout == "set()\n"
 
 
 def test_datasets_holds_no_python_so_that_it_never_shadows_the_hugging_face_package():

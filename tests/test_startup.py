@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -75,6 +76,7 @@ importlib.import_module(f"{package}.__main__").app()
 """
 
 
+@cache
 def dependencies() -> set[str]:
     """Return the names under which the suite's dependencies, and those of its extras, are imported."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

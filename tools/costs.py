@@ -17,9 +17,9 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 import numpy as np
+import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suite, if it is not installed
 
@@ -73,10 +73,12 @@ def seconds_of(cell: Planned, seed: int) -> float:
 
 def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
     """Append a line to the file for each time that it lacks, of all pipelines, or of ERM and some ``titles``."""
-    taken = _read(path) if path.exists() else {}
+    taken: dict[str, list[float]] = {}
+    if path.exists():
+        taken |= pd.read_json(path, lines=True, dtype=False).groupby("cell")["seconds"].apply(list).to_dict()
 
     def add(cell: Planned) -> None:
-        times = taken.setdefault(cell.key.digest, {"dataset": cell.dataset, "title": cell.title, "times": []})["times"]
+        times = taken.setdefault(cell.key.digest, [])
         times.append(seconds_of(cell, cell.key.seeds[len(times) % len(cell.key.seeds)]))
         line = {"cell": cell.key.digest, "dataset": cell.dataset, "title": cell.title, "seconds": times[-1]}
         with path.open("a", encoding="utf-8") as file:
@@ -86,7 +88,7 @@ def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
     for reference, planned in grids_of(part, parts):
         for number in range(TIMES):
             for cell in (cell for cell in planned if not titles or cell.title in ("ERM", *titles)):
-                times = taken[cell.key.digest]["times"] if cell.key.digest in taken else []
+                times = taken.get(cell.key.digest, [])
                 if len(times) > number or (times and times[0] > SHORT):
                     continue
                 if beside[0] != cell.dataset or time.monotonic() > beside[1] + BESIDE:
@@ -95,43 +97,30 @@ def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
                 add(cell)
 
 
+def medians(path: Path) -> pd.DataFrame:
+    """Return the dataset, title and median seconds of each cell, and its multiple of ERM's on the dataset."""
+    cells = pd.read_json(path, lines=True, dtype=False).groupby("cell")
+    found = cells.agg({"dataset": "first", "title": "first", "seconds": "median"})
+    erm = found[found["title"] == "ERM"].set_index("dataset")["seconds"]
+    return found.assign(multiple=found["seconds"] / found["dataset"].map(erm))
+
+
 def compare(first: Path, second: Path) -> None:
     """Print the ratio of two measurements of the board's column: multiples of ERM's time, averaged over datasets."""
-    one, two = _read(first), _read(second)
-    ratios: dict[str, list[tuple[float, float]]] = {}
-    erm = {
-        (line["dataset"], number): line["seconds"]
-        for number, lines in enumerate((one, two))
-        for line in lines.values()
-        if line["title"] == "ERM"
-    }
-    for cell in one.keys() & two.keys():
-        dataset = one[cell]["dataset"]
-        pair = one[cell]["seconds"] / erm[dataset, 0], two[cell]["seconds"] / erm[dataset, 1]
-        ratios.setdefault(one[cell]["title"], []).append(pair)
-    means = {title: np.mean(pairs, axis=0) for title, pairs in ratios.items()}
-    for title, (a, b) in sorted(means.items(), key=lambda item: item[1][0] / item[1][1]):
-        print(f"{a / b:.3f}  {len(ratios[title]):3}  {title}")
+    both = medians(first).join(medians(second)["multiple"].rename("other"), how="inner").groupby("title")
+    ratios = both["multiple"].mean() / both["other"].mean()
+    for title, ratio in ratios.sort_values().items():
+        print(f"{ratio:.3f}  {both.size()[title]:3}  {title}")
 
 
 def write_to(folder: Path, path: Path) -> None:
     """Write the times to the published cells."""
     if folder in cited.versions():
         sys.exit(f"{folder.name} is released")
-    taken = _read(path)
-    kept = published.read(folder)
-    timed = [replace(c, fit_seconds=line["seconds"]) if (line := taken.get(c.key.digest)) else c for c in kept]
+    seconds, kept = medians(path)["seconds"].to_dict(), published.read(folder)
+    timed = [replace(cell, fit_seconds=seconds.get(cell.key.digest, cell.fit_seconds)) for cell in kept]
     write(collect(timed, str(folder)), folder, complete=False)
-    print(f"{len(taken)} of {len(kept)} cells timed: {folder}")
-
-
-def _read(path: Path) -> dict[str, dict]:
-    """Return dataset, title, times and their median, ``seconds``, by cell."""
-    cells: dict[str, dict] = {}
-    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-        cell = cells.setdefault(line["cell"], {"dataset": line["dataset"], "title": line["title"], "times": []})
-        cell["times"].append(line["seconds"])
-    return {key: cell | {"seconds": median(cell["times"])} for key, cell in cells.items()}
+    print(f"{len(seconds)} of {len(kept)} cells timed: {folder}")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes an hour and three quarters, in which the machine should do nothing else; ``--table`` chooses tables. Each line
-is measured in a process and an empty home of its own, after what it does before its ``yield``; lines of a table take
-turns, and the median counts. Without ``--before``, waits have the times of this checkout alone.
+It takes about an hour, in which the machine should do nothing else, and measures what docs/performance.md tabulates.
+``--table`` chooses tables, also those that are only measured when they are named. Each line is measured in a process
+and an empty home of its own, after what it does before its ``yield``; lines of a table take turns, and the median
+counts. Without ``--before``, waits have the times of this checkout alone.
 """
 
 import argparse
@@ -199,34 +200,34 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """Lines, with their times as multiples of the first line's, or, with ``faster``, its time as multiples of theirs.
 
-    Without ``cpu``, CPU seconds are left out. ``waits`` are timed in both checkouts.
+    ``waits`` are timed in both checkouts. A ``named`` table is only measured when it is asked for.
     """
 
     lines: Sequence[Line]
     repeats: int = 1
-    cpu: bool = True
     faster: bool = False
     waits: bool = False
+    named: bool = False
 
 
 OURS = partial(retrained, *PAPERS, seeds=10)
+TWO = {sampling: partial(OURS, sampling=sampling, workers=2) for sampling in ("paper", "halves")}
 NETWORK = {name: partial(retrained, "erm", seeds=2, dataset=f"bace@backbone={name}") for name in ("gin", "chemprop")}
 
 
 def _training(sampling: str) -> Table:
-    ours = partial(OURS, sampling=sampling)
     lines = [
         Line(f"a plain loop, {os.cpu_count()} threads", partial(plainly, sampling, 2), 2),
         Line("ours, nothing shared", partial(one_by_one, sampling, 10), 10),
-        Line("ours", ours, 10),
-        Line("ours, 2 workers", partial(ours, workers=2), 10),
+        Line("ours", partial(OURS, sampling=sampling), 10),
+        Line("ours, 2 workers", TWO[sampling], 10),
     ]
-    return Table(lines, cpu=False, faster=True)
+    return Table(lines, faster=True)
 
 
 def _learner(name: str, library: str) -> Table:
     lines = [Line(f"{name} by {library}", partial(by_others, name)), Line("ours", NETWORK[name], 2)]
-    return Table(lines, 3, faster=True)
+    return Table(lines, faster=True)
 
 
 FEATURES_KNOWN = Line("run of 28 cells on four sets, features known", partial(command, *RUN, after=[PLAN]))
@@ -248,20 +249,16 @@ TABLES = {
             Line("the run of 28 cells, when all are recorded", partial(command, *RUN, after=[RUN])),
             Line("their pages", partial(command, "build", "--out", "site", after=[RUN])),
             Line("these cells on two Dask workers", partial(on_dask, *CELLS)),
-            *(
-                Line(
-                    f"a train seed of the paper's methods under {s}, 2 workers",
-                    partial(OURS, sampling=s, workers=2),
-                    10,
-                )
-                for s in ("paper", "halves")
-            ),
+            *(Line(f"a train seed of the paper's methods under {s}, 2 workers", TWO[s], 10) for s in TWO),
             *(Line(f"a network of {name} on half of BACE", NETWORK[name], 2) for name in NETWORK),
             Line("a retraining recorded in SQLite, in cells of ten", partial(recorded, 30), 300),
             Line("a board of 100 methods on 60 datasets", partial(built, 100, 60)),
-            Line("the same board with one new cell", partial(built, 100, 60, again=True)),
+            Line("churn score, 3,000 runs of 300 examples", partial(scored, 3_000)),
         ],
         waits=True,
+    ),
+    "new cell": Table(
+        [Line("the board with one new cell", partial(built, 100, 60, again=True))], waits=True, named=True
     ),
     "commands": Table(
         [
@@ -269,7 +266,6 @@ TABLES = {
             Line("churn list", partial(command, "list")),
             Line("churn plan of 28 cells on four sets", partial(command, *PLAN, after=[PLAN])),
             Line("churn score, 5 runs of 300 examples", partial(scored, 5)),
-            Line("churn score, 3,000 runs of 300 examples", partial(scored, 3_000)),
         ],
         3,
         waits=True,
@@ -278,18 +274,7 @@ TABLES = {
     "halves": _training("halves"),
     "gin": _learner("gin", "torch-geometric"),
     "chemprop": _learner("chemprop", "chemprop's own trainer"),
-    "graphs": Table(
-        [
-            Line(
-                "20 retrainings of ERM, twin-shared and bagging K=5 with chemprop on BACE, 2 workers",
-                partial(
-                    retrained, "erm", "twin_shared", "bagging", seeds=20, workers=2, dataset="bace@backbone=chemprop"
-                ),
-            )
-        ],
-        cpu=False,
-    ),
-    "cluster": Table([FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, cpu=False),
+    "cluster": Table([FEATURES_KNOWN, Line("the same on two Dask workers", partial(on_dask, *CELLS))], 3, named=True),
     "headline": Table(
         [
             Line(
@@ -299,7 +284,7 @@ TABLES = {
             Line("the same on two Dask workers", partial(on_dask, *HEADLINE)),
         ],
         3,
-        cpu=False,
+        named=True,
     ),
     "rows": Table([Line(f"ERM, {rows:,} training rows", partial(ERM, rows=rows), 2) for rows in (500, 5_000, 50_000)]),
     "kernels": Table(
@@ -313,9 +298,11 @@ TABLES = {
         [Line(f"ERM, {seeds} train seeds", partial(retrained, "erm", seeds=seeds)) for seeds in (2, 10, 50)]
     ),
     "methods": Table(
-        [Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)]
+        [
+            *(Line(f"the paper's first {n} methods", partial(retrained, *PAPERS[:n], seeds=10)) for n in (1, 4, 7)),
+            Line("all seven, 2 workers", partial(OURS, workers=2)),
+        ]
     ),
-    "workers": Table([Line(f"the paper's methods, {n} workers", partial(OURS, workers=n)) for n in (1, 2)], cpu=False),
 }
 
 
@@ -361,7 +348,6 @@ def measure(table: str, line: int, checkout: Path) -> Used:
 def report(name: str, checkouts: Sequence[Path]) -> None:
     """Print a table; the last checkout is the one that is compared with the first."""
     table = TABLES[name]
-    kinds = ["cpu", "wall"] if table.cpu else ["wall"]
     if not table.waits:
         checkouts = checkouts[-1:]
     numbers = range(len(table.lines))
@@ -370,35 +356,35 @@ def report(name: str, checkouts: Sequence[Path]) -> None:
         [Used(*(statistics.median(values) for values in zip(*of, strict=True))) for of in zip(*each, strict=True)]
         for each in zip(*turns, strict=True)
     ]
-    named = {"cpu": "CPU s", "wall": "s"}
-    if len(checkouts) > 1:
-        heads = [text for kind in kinds for text in (f"{named[kind]} before", "after", "times as fast")]
+    compared = len(checkouts) > 1
+    if compared:
+        heads = [text for kind in ("CPU s", "s") for text in (f"{kind} before", "after", "times as fast")]
     else:
-        heads = [*(named[kind] for kind in kinds), "peak MB", "times as fast" if table.faster else "times as long"]
+        heads = ["CPU s", "s", "peak MB", "times as fast" if table.faster else "times as long"]
     print(f"\n| {name} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
-    for line, each in zip(table.lines, used, strict=True):
-        if len(checkouts) > 1:
-            pairs = [tuple(getattr(of, kind) for of in each) for kind in kinds]
-            cells = [text for one, other in pairs for text in (f"{one:.3g}", f"{other:.3g}", f"{one / other:.2f}")]
+    for line, (one, *others) in zip(table.lines, used, strict=True):
+        if compared:
+            (now,) = others
+            pairs = (one.cpu, now.cpu), (one.wall, now.wall)
+            cells = [text for a, b in pairs for text in (f"{a:.3g}", f"{b:.3g}", f"{a / b:.2f}")]
         else:
-            long = getattr(each[0], kinds[0]) / getattr(used[0][0], kinds[0])
-            times = [f"{getattr(each[0], kind):.3g}" for kind in kinds]
-            cells = [*times, f"{each[0].peak:,.0f}", f"{1 / long if table.faster else long:.2f}"]
+            long = one.wall / used[0][0].wall
+            cells = [f"{one.cpu:.3g}", f"{one.wall:.3g}", f"{one.peak:,.0f}"]
+            cells.append(f"{1 / long if table.faster else long:.2f}")
         print(f"| {line.what} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="an earlier checkout, for the waits")
-    names = [*TABLES, "step"]
-    parser.add_argument("--table", action="append", choices=names, help="a table; may be repeated (default: all)")
+    parser.add_argument("--table", action="append", choices=[*TABLES, "least"], help="a table; may be repeated")
     parser.add_argument("--line", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.line:
         table, line = given.line
         print(json.dumps(use(TABLES[table].lines[int(line)].body())))
         return
-    for name in given.table or names:
+    for name in given.table or [*(name for name, table in TABLES.items() if not table.named), "least"]:
         if name in TABLES:
             try:
                 report(name, [*([given.before.resolve()] if given.before else []), ROOT])
@@ -406,9 +392,9 @@ def main() -> None:
                 print(error, file=sys.stderr)
         else:
             from benchmark.data.problem import load_problem
-            from tools.roofline import report as report_step
+            from tools.roofline import report as report_least
 
-            report_step(load_problem("bace"))
+            report_least(load_problem("bace"))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""Write docs/methods.md from the docstrings and hyperparameters of methods and from the published results.
+"""Write the tables and sections of docs/methods.md from docstrings, hyperparameters and published results.
 
-Run it after a change of any of them; tests compare.
+Run it after a change of any of them; tests compare. The other text of the page is kept.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 import sys
 import textwrap
@@ -27,11 +26,10 @@ from benchmark.learners.sklearn import Wrapped
 from benchmark.pipeline import Learner, Part, Pipeline, Remedy
 from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
-from benchmark.studies.knobs import knobs_of
-from benchmark.study.selection import TOLERANCES
 from benchmark.train import Ensemble, Mean, bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
+from leaderboard.tables.table import Table
 from leaderboard.write import cited
 from leaderboard.write.formats import from_json
 
@@ -63,94 +61,6 @@ LEARNERS: Mapping[str, Sequence[str]] = {
     ),
     "Any estimator": (SKLEARN,),
 }
-INTRO = r"""# Methods
-
-Look up what each method does, what it costs, where it comes from, and how it performs in the published results. A
-method is a *remedy* for a *learner*: the [learner](#learners) trains one model, such as a perceptron or an SVM, and the
-[remedy](#remedies) makes the predictor of one or several such models. Each is one file, in `methods/` or
-`benchmark/learners/`, and this page is made from these files and from the published results. To decide on a method,
-read [Which method to choose](choosing.md).
-
-```sh
-churn run --method erm,bagging --dataset bace
-churn run --method erm,bagging --dataset bace --learner svm:C=10
-churn run --method svm,bagging --dataset bace --features atom_pairs.4096
-```
-
-The first line trains the dataset's own learner, which is `mlp` unless its file names another. The second trains SVMs
-instead, and the third reads other features. The name of a learner is also a method: `svm` is `erm` with this learner.
-Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. At a train seed, all methods get the same rows, and
-all networks of one learner the same initial weights, so differences between them are paired.
-"""
-OF_REMEDIES = """A remedy is given a sample and a learner. *Learners* says which learners it can use. The descriptions
-speak of networks, as these are the usual learners; the models of another learner take their place. A remedy that trains
-one model can also be the learner of another, as in `--method bagging --learner early_stopping`."""
-OF_LEARNERS = """A learner trains one model, on the rows that a single model is given (see [what a retraining
-sees](#what-a-retraining-sees)).
-
-A network has the hyperparameters of its recipe: `epochs`, `hidden` (the width), `lr` (the learning rate),
-`weight_decay` and `batch_size`. Their defaults are the dataset's, or those under *Recipe* where the learner is not the
-dataset's own; pretrained networks have a width of their own. Networks also have `dropout`, the rate in training; at 0,
-the default, the architecture keeps its own."""
-NOTATION = r"""## Notation
-
-$x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the
-weights $\theta$ has the outputs $f_\theta(x)$, which are logits or one number. $p_\theta(x)$ are its class
-probabilities, or its number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained
-on at a train seed, $S_k$ are those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the
-squared error:
-
-$$
-L_S(\theta) = \frac{1}{|S|} \sum_{(x, y) \in S} \ell(\theta; x, y), \qquad
-\ell(\theta; x, y) = -\log\, p_\theta(x)_y \quad \text{or} \quad (f_\theta(x) - y)^2
-$$
-
-The disagreement of two networks on a batch is the symmetric Kullback–Leibler divergence in nats or, in a regression,
-the squared difference:
-
-$$
-D_B(\theta, \theta') = \frac{1}{|B|} \sum_{x \in B} \frac{1}{2} \sum_{c=1}^{C}
-\left( p_\theta(x)_c - p_{\theta'}(x)_c \right) \log\, \frac{p_\theta(x)_c}{p_{\theta'}(x)_c}
-\quad \text{or} \quad \frac{1}{|B|} \sum_{x \in B} \left( f_\theta(x) - f_{\theta'}(x) \right)^2
-$$
-
-$[c = y]$ is 1 if the statement in brackets is true, and 0 otherwise. Formulas are written for classes. In a regression,
-numbers take the place of probabilities and of labels of 0 and 1. AdamW lowers each loss for the number of epochs in
-the dataset's recipe, by default %(epochs)d, and is not run to the minimum.
-
-## What a retraining sees
-
-| sampling | what a retraining is given | what a single model, such as ERM, is trained on |
-| --- | --- | --- |
-| `paper` | the whole training pool | a bootstrap of it |
-| `nested` | one bootstrap of the pool | that bootstrap |
-| `halves` | one half of a random halving of the pool | that half |
-| `update` | the whole pool, and which rows an earlier model knew | all rows |
-
-For each remedy, *Sees* is the share of the rows of the training pool that one retraining has learned from under each
-sampling, measured on synthetic data and rounded down. A remedy runs under the samplings that are listed; the others do
-not give it what it needs.
-
-## How defaults were selected
-
-The weight λ of a consistency loss is the largest that the paper's rule admits: on BACE (for `resnet50` on Waterbirds)
-it may cost %(tolerance)g percentage points of accuracy. The rule selects another value under some samplings and for
-other learners, which is then the default there:
-
-%(selected)s
-
-The defaults of [multi_kernel](#multi_kernel) and [kernel_ridge](#kernel_ridge) were selected by rules of their own. For
-the other methods, the description says where a default comes from. If it says nothing, no selection is recorded. The
-study `knobs` selects the main hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
-
-## Figures
-
-*On the board* are the figures of the first page of the leaderboard, under `halves`: means over the families of
-datasets on which all its pipelines ran, with 95 %% intervals for other families. The place is a range where pipelines
-cannot be told apart, and – where accuracy is not shown to be kept. The differences are those from ERM on the same
-samples. *Published* figures are those of methods that are not on it, from the studies `remedies` and `updates` of
-version %(version)s. *Time* is the time of a fit, in units of ERM's, and differs between machines.
-"""
 
 
 class About(NamedTuple):
@@ -324,16 +234,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def texts(table: Table) -> pd.DataFrame:
+    """Return the cells of a table as they are shown, by method."""
+    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
+    return pd.DataFrame(rows, columns=table.header).set_index("Method")
+
+
 @cache
-def published(key: str) -> tuple[pd.DataFrame, str]:
-    """Return a published table of means over families by method, and the number of families."""
-    path = cited.find(f"studies/{key}")[0].csv
-    rows = pd.read_csv(path)
+def published(key: str) -> tuple[str, pd.DataFrame]:
+    """Return the number of families of a published table of a study, and its means over these."""
+    table = cited.find(f"studies/{key}")[0].table
+    rows = texts(table)
     if "Dataset" in rows:
-        means = rows[rows["Dataset"].str.startswith("mean of")]
-        return means.set_index("Method"), means["Dataset"].iloc[0].removeprefix("mean of ")
-    caption = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
-    return rows.set_index("Method"), caption.removeprefix("Mean over ").partition(",")[0]
+        rows = rows[rows["Dataset"].str.startswith("mean of")]
+        return rows["Dataset"].iloc[0].removeprefix("mean of "), rows
+    return table.caption.removeprefix("Mean over ").partition(",")[0], rows
 
 
 STUDIES: Mapping[Sampling, tuple[str, Mapping[str, str]]] = {
@@ -361,11 +276,19 @@ BOARD: Mapping[Task, tuple[str, Mapping[str, str]]] = {
 
 @cache
 def board(name: str) -> tuple[str, pd.DataFrame]:
-    """Return what a table of the first page is a mean over, and its cells as they are shown, by method."""
+    """Return what a table of the first page is a mean over, and its cells."""
     table = from_json((published_results() / "tables" / "halves" / f"{name}.json").read_text(encoding="utf-8"))
-    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
-    over = table.notes[0].removeprefix("Mean over ").partition(";")[0]
-    return over, pd.DataFrame(rows, columns=table.header).set_index("Method")
+    return table.notes[0].removeprefix("Mean over ").partition(";")[0], texts(table)
+
+
+def measured(row: pd.Series, columns: Mapping[str, str], intervals: bool = True) -> str:
+    """Return the cells of a row with their units, those of the columns' names."""
+    parts = []
+    for name, column in columns.items():
+        value, *ends = row[column].split(" ", 1)
+        unit = column.rpartition("(")[2].removesuffix(")")
+        parts.append(" ".join([name, value, unit, *(ends if intervals else ())]))
+    return ", ".join(parts)
 
 
 def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
@@ -377,33 +300,24 @@ def on_board(cls: type[Part]) -> Iterator[tuple[Task, str]]:
         title = registry.title(pipeline(cls, task, "halves"), task)
         if title in table.index and title != registry.title(registry.make_method(REFERENCE, task), task):
             row = table.loc[title]
-            units = {text: column.rpartition("(")[2].removesuffix(")") for text, column in columns.items()}
-            parts = [f"{text} {row[column]}".replace(" [", f" {units[text]} [") for text, column in columns.items()]
-            yield task, f"{over} of {task}: place {row['Place']}, {', '.join(parts)}; time {row['Compute (× ERM)']}."
+            place, time = row["Place"], row["Compute (× ERM)"]
+            yield task, f"{over} of {task}: place {place}, {measured(row, columns)}; time {time}."
 
 
 def figures(cls: type[Part]) -> str:
     """Return a sentence with the published means of a method, and those of ERM beside them; empty if there are none."""
     sampling: Sampling = "halves" if "halves" in cls.samplings else "update"
     key, columns = STUDIES[sampling]
-    table, families = published(key)
+    families, table = published(key)
     if "classification" not in cls.tasks or sampling not in cls.samplings:
         return ""
     title = registry.title(pipeline(cls, "classification", sampling), "classification")
     if title not in table.index:
         return ""
-
-    def means(title: str, intervals: bool) -> str:
-        row, parts = table.loc[title], []
-        for name, column in columns.items():
-            ends = [f"{row[f'{column} {end}']:.1f}" for end in ("low", "high")]
-            interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
-            parts.append(f"{name} {row[column]:.1f} %{interval}")
-        return ", ".join(parts)
-
-    time = f"; time {table.loc[title, COST]:.1f}" if COST in table else ""
-    erm = f"; ERM has {means('ERM', intervals=False)}" if title != "ERM" else ""
-    return f"{families} of classifications under `{sampling}`: {means(title, intervals=True)}{time}{erm}."
+    row = table.loc[title]
+    time = f"; time {row[COST].partition(' [')[0]}" if COST in table else ""
+    erm = f"; ERM has {measured(table.loc['ERM'], columns, intervals=False)}" if title != "ERM" else ""
+    return f"{families} of classifications under `{sampling}`: {measured(row, columns)}{time}{erm}."
 
 
 def section(name: str) -> str:
@@ -469,6 +383,7 @@ def overview(groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def selected() -> str:
+    """Return the table of the λ that the paper's rule selects."""
     lines = ["| learner | sampling | λ |", "| --- | --- | --- |"]
     usual = {task: registry.make_method("twin", task).head.params["lam"] for task in TASKS}
     chosen = {(MLP, PAPER): usual, **SELECTED}
@@ -478,22 +393,18 @@ def selected() -> str:
     return "\n".join(lines)
 
 
-def page() -> str:
-    """Return the page as Markdown with formulas between ``$`` and ``$$``."""
-    values = {
-        "epochs": Recipe().epochs,
-        "selected": selected(),
-        "tolerance": 100 * TOLERANCES["classification"][0],
-        "knobs": len(knobs_of("classification")),
-        "version": cited.find(f"studies/{STUDIES['halves'][0]}")[0].version,
-    }
-    parts = [INTRO.strip(), (NOTATION % values).strip()]
-    for part, text, groups in (("Remedies", OF_REMEDIES, REMEDIES), ("Learners", OF_LEARNERS, LEARNERS)):
-        parts += [f"## {part}", text, overview(groups)]
+def page(text: str) -> str:
+    """Return the page as Markdown with formulas between ``$`` and ``$$``; what is before its tables stays."""
+    text = re.sub(r"^\| learner \| sampling \|.*?(?=\n\n)", lambda _: selected(), text, flags=re.M | re.S)
+    parts = [text.partition("\n## Remedies\n")[0].strip()]
+    for heading, groups in (("## Remedies", REMEDIES), ("## Learners", LEARNERS)):
+        about = text.partition(f"\n{heading}\n")[2].partition("\n| name |")[0]
+        parts += [heading, about.strip(), overview(groups)]
         for group, names in groups.items():
             parts += [f"### {group}", *map(section, names)]
     return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    (CHECKOUT / "docs" / "methods.md").write_text(page(), encoding="utf-8")
+    path = CHECKOUT / "docs" / "methods.md"
+    path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

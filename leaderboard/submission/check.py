@@ -42,12 +42,13 @@ class Submission:
     @property
     def remarks(self) -> list[str]:
         """A line for each mark of a file: these results are not ranked there."""
-        marked = {
-            file_of(cell.key.sampling, cell.key.dataset): cell.facts.submission.marks.split()
+        lines = (
+            f"{file_of(cell.key.sampling, cell.key.dataset)}: marked, not ranked. {SUSPICIONS[mark]}"
             for cell in self.cells
-            if cell.facts.submission
-        }
-        return [f"{file}: marked, not ranked. {SUSPICIONS[mark]}" for file, marks in marked.items() for mark in marks]
+            if (of := cell.facts.submission)
+            for mark in of.marks.split()
+        )
+        return [*dict.fromkeys(lines)]
 
 
 def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
@@ -60,9 +61,9 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     folder = open_folder(path)
     cells: list[Cell] = []
     errors: list[str] = []
-    for sampling, dataset in folder.files:
+    for file in folder.files:
         try:
-            cells += _cells(folder, sampling, dataset)
+            cells += _cells(folder, *file)
         except UserError as error:
             errors.append(str(error))
     halved = _under_halves(folder)
@@ -76,12 +77,9 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     others += [cell for cell in published if not (cell.key.method == folder.method and submitted(cell))]
     if folder.method in {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}:
         errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
-    taken: dict[str, str] = {}
-    for other in others:
-        named = other.facts.submission.name if other.facts.submission else other.title
-        taken |= dict.fromkeys((slug(named), slug(other.title)), other.key.method)
-    names = (folder.description.name, _title(folder))
-    if method := next((taken[key] for key in map(slug, names) if key in taken), None):
+    taken = {slug(cell.title): cell.key.method for cell in others}
+    taken |= {slug(of.name): cell.key.method for cell in others if (of := cell.facts.submission)}
+    if method := taken.get(slug(folder.description.name)) or taken.get(slug(_title(folder))):
         errors.append(
             f"submission.yml: name: {folder.description.name!r} is taken by {method!r}, or so similar that both "
             "pages would have the same address; choose another"
@@ -103,24 +101,41 @@ def _title(folder: Folder) -> str:
 
 
 def _cells(folder: Folder, sampling: Sampling, dataset: str) -> Iterator[Cell]:
-    name = file_of(sampling, dataset)
+    """Yield the cells of a file, one for each canonical seed. Raises UserError for the first rule that it breaks."""
+    text, name = folder.description, file_of(sampling, dataset)
     rows, sha256 = read_table(folder.path, sampling, dataset)
     _check_values(name, rows)
     splits, seeds = _check_seeds(name, rows, sampling)
     problems = [load_problem(dataset, canonical_seed) for canonical_seed in splits]
     expected = protocol_fingerprint(problems, sampling, seeds)
-    if (given := folder.description.protocols.get(f"{sampling}/{dataset}")) != expected:
+    if (given := text.protocols.get(f"{sampling}/{dataset}")) != expected:
         raise UserError(
             f"submission.yml: protocols: {sampling}/{dataset}: expected {expected}, found {given}: give the "
             "fingerprint that export-protocol has printed; if that is another, its data, training rows or seeds are "
             "not those of this version and these predictions: export the protocol again and retrain"
         )
+    own = text.model_dump(exclude={"authors", "version", "description", "protocols", "collapsed"}, exclude_none=True)
+    submission = SubmissionFacts(status=STATUS, authors=", ".join(text.authors), sha256=sha256, **own)
+    known = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
+    command = f"churn submit submissions/{folder.method}/{text.version}"
     for problem in problems:
         of_split = rows[rows["canonical_seed"] == problem.canonical_seed]
         predictions = _aligned(name, of_split, problem, seeds)
-        may_collapse = dataset in folder.description.collapsed
+        may_collapse = dataset in text.collapsed
         check_retrainings(f"{name}, canonical seed {problem.canonical_seed}", predictions, sampling, may_collapse)
-        yield _cell(folder, problem, sampling, seeds, predictions, sha256)
+        key = CellKey(
+            dataset=problem.name,
+            method=folder.method,
+            params={"version": text.version},
+            canonical_seed=problem.canonical_seed,
+            seeds=seeds,
+            problem=problem.fingerprint,
+            code=sha256[:16],
+            device="unknown",
+            sampling=sampling,
+        )
+        facts = facts_of(problem, command).model_copy(update=known | {"submission": submission})
+        yield Cell(key, _title(folder), predictions, float("nan"), facts)
 
 
 def _where(name: str, row: pd.Series) -> str:
@@ -244,7 +259,7 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
         if path.parent.name != method:
             try:
                 other = open_folder(path)
-                cells = [cell for sampling, dataset in other.files for cell in _cells(other, sampling, dataset)]
+                cells = [cell for file in other.files for cell in _cells(other, *file)]
             except UserError as error:
                 raise UserError(
                     f"{path}, another submission to compare with: {error}; repair it or remove it from the "
@@ -270,35 +285,3 @@ def _marked(cell: Cell, others: Sequence[Cell]) -> Cell:
     assert cell.facts.submission is not None
     found = " ".join(marks(cell, others))
     return cell.with_facts(submission=cell.facts.submission.model_copy(update={"marks": found}))
-
-
-def _cell(
-    folder: Folder,
-    problem: Problem,
-    sampling: Sampling,
-    seeds: tuple[int, ...],
-    predictions: Mapping[str, Predictions],
-    sha256: str,
-) -> Cell:
-    text = folder.description
-    key = CellKey(
-        dataset=problem.name,
-        method=folder.method,
-        params={"version": text.version},
-        canonical_seed=problem.canonical_seed,
-        seeds=seeds,
-        problem=problem.fingerprint,
-        code=sha256[:16],
-        device="unknown",
-        sampling=sampling,
-    )
-    submission = SubmissionFacts(
-        status=STATUS,
-        authors=", ".join(text.authors),
-        sha256=sha256,
-        **text.model_dump(exclude={"authors", "version", "description", "protocols", "collapsed"}, exclude_none=True),
-    )
-    command = f"churn submit submissions/{folder.method}/{text.version}"
-    unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
-    facts = facts_of(problem, command).model_copy(update=unknown | {"submission": submission})
-    return Cell(key, _title(folder), predictions, float("nan"), facts)

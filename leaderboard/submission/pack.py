@@ -48,35 +48,34 @@ def pack(
         raise UserError(
             f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds 1 to "
             f"20 under halves, or 1 to 10 under nested or paper; it has results on {given}: run these with "
-            "--sampling halves" + ", and not on a variant" * all("@" in dataset for _, dataset in entries)
+            "--sampling halves, and not on a variant (NAME@…)"
         )
-    first = next(iter(ready.values()))[0]
-    if other := next((c.key for cells in ready.values() for c in cells if c.key.pipeline != c.key.method), None):
+    every = [cell for cells in ready.values() for cell in cells]
+    method, first = every[0].key.method, every[0]
+    if other := next((cell.key for cell in every if cell.key.pipeline != method), None):
         raise UserError(
             f"{name!r} has another learner or other features than the dataset {other.dataset}, or tuned "
             "hyperparameters, which a submission does not name: register a method that trains this learner, or a "
             "learner that reads these features, and pack it"
         )
-    if first.key.method in {REFERENCE, *published}:
-        raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
-    _refuse_other_code([cell for cells in ready.values() for cell in cells])
-    set_apart = sorted({entries[key].spelled for key in ready} - {first.key.method})
-    if set_apart and method_file(first.key.method):
+    if method in {REFERENCE, *published}:
+        raise UserError(f"{name!r} is the suite's method {method!r}: pack a method of your own")
+    _refuse_other_code(every)
+    set_apart = sorted({entries[key].spelled for key in ready} - {method})
+    if set_apart and method_file(method):
         raise UserError(
-            f"{name!r} ran as {' and '.join(set_apart)}, but a submission is of {first.key.method!r} with the defaults "
-            "of its file, which verify trains: change the defaults there, or run it without hyperparameters, and pack "
-            "again"
+            f"{name!r} ran as {' and '.join(set_apart)}, but a submission is of {method!r} with the defaults of its "
+            "file, which verify trains: change the defaults there, or run it without hyperparameters, and pack again"
         )
-    folder = submissions / first.key.method / version
+    folder = submissions / method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")
     protocols = {}
     for (sampling, dataset), cells in ready.items():
         problems = [load_problem(dataset, cell.key.canonical_seed) for cell in cells]
         protocols[f"{sampling}/{dataset}"] = protocol_fingerprint(problems, sampling, TRAIN_SEEDS[sampling])
-    seconds = np.mean([cell.fit_seconds for cells in ready.values() for cell in cells])
-    part = find(first.key.method)[0] if method_file(first.key.method) else None
-    files = dict(part.files) if part else {}
+    seconds = np.mean([cell.fit_seconds for cell in every])
+    files = dict(find(method)[0].files) if method_file(method) else {}
     description = {
         "name": first.title,
         "authors": [],
@@ -101,30 +100,25 @@ def pack(
 def _refuse_other_code(cells: list[Cell]) -> None:
     """Raise UserError if cells come from several versions of the method's file, or from another than the present."""
     key, task = cells[0].key, cells[0].predictions["id"].task
-    trained = {part for cell in cells for part in cell.key.code.split() if part.startswith(f"{key.method}@")}
-    if method_file(key.method) is not None:
-        now = {part for part in code_of(make_method(key.method, task)).split() if part.startswith(f"{key.method}@")}
-        if trained - now:
-            raise UserError(
-                f"{key.method!r} was trained with {' and '.join(sorted(trained))}, but its file and those that it "
-                f"reads are now {' '.join(now)}: run it again, so that results and code belong together"
-            )
-    if len(trained) > 1:
-        raise UserError(f"{key.method!r} was trained with {' and '.join(sorted(trained))}: run it again with one file")
+    codes = {cell.key.code for cell in cells}
+    now = {code_of(make_method(key.method, task))} if method_file(key.method) else set()
+    trained, present = (
+        {part for code in of for part in code.split() if part.startswith(f"{key.method}@")} for of in (codes, now)
+    )
+    if len(trained | present) > 1:
+        raise UserError(
+            f"{key.method!r} was trained with {' and '.join(sorted(trained))}, but its file and those that it reads "
+            f"are now {' '.join(present) or 'elsewhere'}: run it again, so that results and code belong together"
+        )
 
 
 def _called(results: Results, name: str) -> dict[tuple[Sampling, str], Entry]:
     """Return the entries called ``name`` by sampling and dataset. Raises UserError as ``Results.called`` does."""
-    entries: dict[tuple[Sampling, str], Entry] = {}
-    methods: dict[str, None] = {}
-    for part in results.by_sampling:
-        listed = [entry for dataset in part.datasets for entry in dataset.entries]
-        methods |= dict.fromkeys(entry.method for entry in listed)
-        if any(name in (entry.title, entry.slug, entry.method) for entry in listed):
-            entries |= {(part.sampling, dataset): entry for dataset, entry in part.called(name).items()}
-    if not entries:
-        raise did_you_mean("method", name, [*methods])
-    return entries
+    listed = [(part, [entry for dataset in part.datasets for entry in dataset.entries]) for part in results.by_sampling]
+    parts = [part for part, entries in listed if any(name in (e.title, e.slug, e.method) for e in entries)]
+    if not parts:
+        raise did_you_mean("method", name, sorted({entry.method for _, entries in listed for entry in entries}))
+    return {(part.sampling, dataset): entry for part in parts for dataset, entry in part.called(name).items()}
 
 
 def _complete(entry: Entry, sampling: Sampling) -> list[Cell]:

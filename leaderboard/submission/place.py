@@ -7,7 +7,8 @@ from benchmark.measure.catalogue import ORDER
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results
 from leaderboard.tables.boards import board, to_table
-from leaderboard.tables.table import Table, Value
+from leaderboard.tables.table import Table
+from leaderboard.write.formats import to_markdown
 
 REFERENCES = ("erm", "twin")
 """The plain network, and the paper's proposal."""
@@ -39,13 +40,9 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
 
 def to_comment(table: Table) -> str:
     """Format a table as a GitHub comment, without links, mentions or HTML from the submission."""
-    lines = [f"**{_plain(table.title)}**", "", _line(table.header), _line(["---"] * len(table.header))]
-    lines += [_line([cell.text if isinstance(cell, Value) else cell for cell in row]) for row in table.rows]
-    return "\n".join([*lines, "", *(_plain(note) for note in table.notes)])
-
-
-def _line(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_plain, texts)) + " |"
+    rows = tuple(tuple(_plain(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows)
+    lines = [f"**{_plain(table.title)}**", "", to_markdown(replace(table, rows=rows))]
+    return "\n".join([*lines, *map(_plain, table.notes)])
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,23 +59,15 @@ def open_folder(path: Path) -> Folder:
         )
     if not description.protocols and (path / MANIFEST).exists():
         description = description.model_copy(update={"protocols": _protocols(_bytes(path, MANIFEST))})
-    _refuse_meaningless(description, files)
+    known = {"collapsed": {dataset for _, dataset in files}, "protocols": {"/".join(file) for file in files}}
+    for field, names in known.items():
+        if other := sorted({*getattr(description, field)} - names):
+            raise UserError(
+                f"submission.yml: {field}: it names {other[0]!r}, of which there are no predictions here; expected "
+                f"some of {', '.join(sorted(names))}"
+            )
     _check_later(path, description)
     return Folder(path, path.parent.name, description, files)
-
-
-def _refuse_meaningless(description: Description, files: Collection[tuple[Sampling, str]]) -> None:
-    """Raise UserError for a field that is about something else than this submission's files."""
-    names = {f"{sampling}/{dataset}" for sampling, dataset in files}
-    for field, given, known in (
-        ("protocols", description.protocols, names),
-        ("collapsed", description.collapsed, {dataset for _, dataset in files}),
-    ):
-        if other := next((name for name in given if name not in known), ""):
-            raise UserError(
-                f"submission.yml: {field}: it names {other!r}, of which there are no predictions here; expected some "
-                f"of {', '.join(sorted(known))}"
-            )
 
 
 def _check_later(path: Path, description: Description) -> None:

@@ -9,7 +9,7 @@ give the same: otherwise, they depend on what else was running.
 import os
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil
@@ -113,7 +113,7 @@ def check_code(submission: Submission) -> str:
 
 def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
     """Check the contract, and return how the method reads a dataset."""
-    checked = code.check({p.task for cell in cells for p in cell.predictions.values()})
+    checked = code.check({cell.predictions["id"].task for cell in cells})
     if checked.failures:
         lines = [f"{code.method} breaks the contract of a method:", *checked.failures]
         raise UserError("\n".join([*lines, f"Repair it, then run churn check on it: {SENTENCE}."]))
@@ -162,8 +162,7 @@ def rerun(
                 f"{submission.description.files}: name the same with their sha256, so that its card is complete"
             )
         checks: list[Check] = []
-        count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
-        level = 1 - FALSE_ALARM / count
+        level = 1 - FALSE_ALARM / (2 + 2 * sum(len(cell.predictions) for cell in cells))
         for cell in [*cells, None]:
             theirs = cell or cells[0]
             problem = load_problem(chosen, cell.key.canonical_seed if cell else draws.randrange(10**4, 2**31))
@@ -200,9 +199,9 @@ def mark(submission: Submission, before: Iterable[Cell], rerun: Rerun | None = N
     marked = []
     for cell in cells:
         row = [other.key for other in cells if other.key.sampling == cell.key.sampling]
-        names = sorted({key.dataset for key in row if key.digest in checks})
-        every = all(key.digest in checks for key in row)
-        status = VERIFIED if every else f"{VERIFIED} on {', '.join(names)}" if names else STATUS
+        known = [key.dataset for key in row if key.digest in checks]
+        some = f"{VERIFIED} on {', '.join(sorted({*known}))}" if known else STATUS
+        status = VERIFIED if len(known) == len(row) else some
         if cell.key.digest in checks and (facts := cell.facts.submission):
             proof = {"status": VERIFIED, "checks": checks[cell.key.digest]}
             cell = cell.with_facts(submission=facts.model_copy(update=proof))
@@ -283,18 +282,15 @@ def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: 
 
 def _compare(
     submitted: Cell, ours: dict[str, Predictions], problem: Problem, level: float, *, known: bool
-) -> list[Check]:
+) -> Iterator[Check]:
     """Compare churn and quality: on the submitted split, or for the ID test of a new one, which has other molecules."""
-    checks = []
     for evalset, theirs in submitted.predictions.items():
         if not (known or evalset == "id"):  # the molecules of a scaffold are not independent, so OOD tests differ more
             continue
+        where = f"{problem.name}, {'' if known else 'new '}canonical seed {problem.canonical_seed}, {evalset}"
         for measure in (churn(theirs.task), QUALITY[theirs.task]):
-            new = "" if known else "new "
-            where = f"{problem.name}, {new}canonical seed {problem.canonical_seed}, {evalset}"
             of = [_estimate(measure, p, level, "runs" if known else "both") for p in (theirs, ours[evalset])]
-            checks.append(Check(where, measure.name, *of))
-    return checks
+            yield Check(where, measure.name, *of)
 
 
 def _estimate(measure: Measure, p: Predictions, level: float, kind: IntervalKind) -> Estimate:

@@ -6,32 +6,18 @@ from functools import cache
 
 import pytest
 
-from benchmark.files import CHECKOUT
 from leaderboard.write import cited
 
-NUMBER = r"([+−]?\d+(?:\.\d+)?)"
-INTERVAL = re.compile(rf"{NUMBER}(?: (?:%|pp))? \[{NUMBER}, {NUMBER}\]")
+from .places import Interval, intervals, text, unknown
+
 TABLE = re.compile(r"`((?:\d\.\d\.\d/)?(?:paper|nested|halves|update|studies)/[a-z0-9-]+)(?:#([a-z0-9.-]+))?`")
 PAGES = ("protocols", "paper", "statistics", "faq", "results")
-Interval = tuple[str, str, str]
-
-
-def intervals(text: str) -> Iterator[Interval]:
-    """Yield value, low and high of each interval in a text, without plus signs."""
-    for found in INTERVAL.finditer(text):
-        yield tuple(part.removeprefix("+") for part in found.groups())
-
-
-def turned(interval: Interval) -> Interval:
-    """Return the interval of the difference the other way round: a gain of 2 where the table has −2."""
-    value, low, high = (part.removeprefix("−") if part.startswith("−") else f"−{part}" for part in interval)
-    return value, high, low
 
 
 @cache
 def known(name: str) -> frozenset[Interval]:
     if name == "RESULTS.md":
-        return frozenset(intervals((CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")))
+        return frozenset(intervals(text("RESULTS.md")))
     one, _ = cited.find(of_version(name))
     texts = (cell if isinstance(cell, str) else cell.text for cell in one.cells.values())
     return frozenset(interval for text in texts for interval in intervals(text))
@@ -46,9 +32,8 @@ def parts(page: str) -> Iterator[tuple[str, list[str]]]:
 
     These are those named in it; otherwise, the last that were named above it in its section.
     """
-    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     last: list[str] = []
-    for block in re.split(r"\n\n+", text):
+    for block in re.split(r"\n\n+", text(f"docs/{page}.md")):
         if block.startswith("#"):
             last = []
         for part in block.splitlines() if block.startswith("|") else [block]:
@@ -64,15 +49,13 @@ def test_each_interval_is_one_of_the_tables_that_are_named_beside_it(page: str) 
     for part, names in parts(page):
         if "compare twin bagging" in part:  # see test_paper
             continue
-        for interval in intervals(part):
-            found = any(interval in known(name) or turned(interval) in known(name) for name in names)
-            assert found, f"{page}.md: {interval} is in none of {names}: {part[:200]}"
-            checked += 1
+        odd = unknown(part, frozenset().union(*map(known, names)))
+        assert not odd, f"{page}.md: {odd} are in none of {names}: {part[:200]}"
+        checked += len([*intervals(part)])
     assert checked > 0 or page in ("results", "faq", "statistics")
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_address_leads_to_a_published_number_or_table(page: str) -> None:
-    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    for name, cell in TABLE.findall(text):
+    for name, cell in TABLE.findall(text(f"docs/{page}.md")):
         cited.find(of_version(f"{name}#{cell}" if cell else name))

@@ -9,6 +9,9 @@ import pytest
 from benchmark.files import CHECKOUT
 from benchmark.pipeline import Learner, Remedy
 from benchmark.registry import SKLEARN
+from benchmark.studies.knobs import knobs_of
+from benchmark.study.selection import TOLERANCES
+from benchmark.types import Recipe
 
 from .places import FROZEN, places
 
@@ -26,7 +29,15 @@ SECTIONS = {
 
 @pytest.mark.slow
 def test_the_page_is_made_of_the_methods():
-    assert BUILD["page"]() == PAGE, "run python docs/_build/methods_page.py"
+    assert BUILD["page"](PAGE) == PAGE, "run python docs/_build/methods_page.py"
+
+
+def test_the_numbers_of_its_other_text_are_those_of_the_suite():
+    text = " ".join(PAGE.split())
+    assert f"in the dataset's recipe, by default {Recipe().epochs}, and" in text
+    assert f"it may cost {100 * TOLERANCES['classification'][0]:g} percentage points of accuracy" in text
+    assert f"the main hyperparameter of {len(knobs_of('classification'))} methods by one rule" in text
+    assert f"from the studies `remedies` and `updates` of version {FROZEN.parent.name}." in text
 
 
 def test_every_remedy_and_every_learner_is_in_one_group():

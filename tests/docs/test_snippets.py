@@ -33,7 +33,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import typer
 import yaml
@@ -144,6 +143,7 @@ def outputs(page: str, folder: Path) -> list[tuple[Block, str]]:
 
 
 def tidy(printed: str) -> str:
+    """The printed lines that are not empty."""
     return "".join(f"{line.rstrip()}\n" for line in printed.splitlines() if line.strip())
 
 
@@ -177,34 +177,29 @@ def placed(block: Block, printed: str) -> str | None:
     return "…\n".join("".join(f"{lines[i]}\n" for i in part) for part in found)
 
 
-def _in_order(parts: list[list[str]], have: list[str]) -> list[list[int]] | None:
+def _in_order(parts: list[list[str]], have: list[str]) -> list[range] | None:
     """Where each part stands in ``have``: the first at the top, the last at the bottom, the others in between."""
-    found, at = [], 0
-    for number, part in enumerate(parts):
-        last = len(have) - len(part)
-        starts = range(1) if number == 0 else range(max(at, last if number == len(parts) - 1 else at), last + 1)
-        start = next((start for start in starts if have[start : start + len(part)] == part), None)
-        if start is None:
-            return None
-        found.append(list(range(start, start + len(part))))
-        at = start + len(part)
-    return found
+    text = "".join(f"{line}\n" for line in have)
+    shown = ["".join(re.escape(f"{line}\n") for line in part) for part in parts]
+    found = re.fullmatch("(?:.*\n)*?".join(f"({part})" for part in shown), text)
+    if found is None:
+        return None
+    return [range(*(text.count("\n", 0, end) for end in found.span(i + 1))) for i in range(len(parts))]
 
 
 def _anywhere(parts: list[list[str]], have: list[str]) -> list[list[int]] | None:
     """As ``_in_order``, for lines in any order; None if more than one in five is missing."""
     left = [(text, i) for i, text in enumerate(have)]
-    found = []
+    found: list[list[int]] = []
     for part in parts:
-        found.append([])
+        places = []
         for text in part:
-            i = next((i for other, i in left if other == text), None)
-            if i is not None:
-                left.remove((text, i))
-                found[-1].append(i)
-        found[-1].sort()
-    missing = sum(map(len, parts)) - sum(map(len, found))
-    return found if missing <= sum(map(len, parts)) // 5 else None
+            if (one := next((one for one in left if one[0] == text), None)) is not None:
+                left.remove(one)
+                places.append(one[1])
+        found.append(sorted(places))
+    shown = sum(map(len, parts))
+    return found if shown - sum(map(len, found)) <= shown // 5 else None
 
 
 def write(page: Path) -> None:
@@ -436,29 +431,12 @@ def test_each_path_that_a_page_names_exists(name: str) -> None:
     assert not [path for path in missing if not re.search("[A-Z]{3}", path)]  # names in capitals stand for the reader's
 
 
-@pytest.fixture
-def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the Python of a page takes for granted: a table and a model."""
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import train_test_split
-
+@pytest.mark.parametrize(("name", "block"), of_kind("python"))
+def test_the_python_of_a_page_runs(name: str, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    found: dict[str, Any] = {}
-    found["X"], found["X_new"], found["y"], _ = train_test_split(
-        *load_breast_cancer(return_X_y=True), train_size=120, test_size=50, random_state=0
-    )
-    found["model"] = LogisticRegression(max_iter=5000).fit(found["X"], found["y"])
-    found["data"] = pd.DataFrame(found["X"]).assign(y=found["y"])
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "block"), of_kind("python"))
-def test_the_python_of_a_page_runs(name: str, block: Block, given: dict[str, Any]) -> None:
     with redirect_stdout(io.StringIO()):
-        exec(block.text, given)
+        exec(block.text, {})
 
 
 if __name__ == "__main__":

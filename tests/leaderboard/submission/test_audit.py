@@ -53,33 +53,24 @@ def noisy(values: Mapping[str, np.ndarray], size: float) -> pd.DataFrame:
     return table({name: v + size * v.std(axis=1).mean() * rng.normal(size=v.shape) for name, v in values.items()})
 
 
-def one_run(size: float) -> pd.DataFrame:
-    return noisy({name: np.repeat(v[:1], 20, axis=0) for name, v in runs("svm").items()}, size)
+def one_run() -> dict[str, np.ndarray]:
+    return {name: np.repeat(v[:1], 20, axis=0) for name, v in runs("svm").items()}
 
 
-def labels(size: float) -> pd.DataFrame:
-    truth = {name: np.repeat(p.y[None].astype(float), 20, axis=0) for name, p in of("svm").predictions.items()}
-    return noisy({name: 0.2 + 0.6 * y for name, y in truth.items()}, size)
+def labels(share: float) -> dict[str, np.ndarray]:
+    """Runs that are the truth to a ``share``."""
+    truth = {name: p.y for name, p in of("svm").predictions.items()}
+    return {name: (1 - share) * v + share * truth[name] for name, v in runs("svm").items()}
 
 
-def blended_with_labels(size: float) -> pd.DataFrame:
-    cell = of("svm")
-    return noisy({name: 0.7 * v + 0.3 * cell.predictions[name].y for name, v in runs("svm").items()}, size)
-
-
-def other_name(size: float) -> pd.DataFrame:
-    return noisy(runs("svm"), size)
-
-
-def mixture(size: float) -> pd.DataFrame:
+def mixture() -> dict[str, np.ndarray]:
     parts = [runs(method) for method in METHODS]
     weights = np.random.default_rng(1).dirichlet(np.ones(3), size=20).T[:, :, None]
-    return noisy({name: sum(weights * np.stack([part[name] for part in parts])) for name in ("id", "ood")}, size)
+    return {name: sum(weights * np.stack([part[name] for part in parts])) for name in ("id", "ood")}
 
 
-def shrunken(size: float) -> pd.DataFrame:
-    means = {name: v.mean(axis=0) for name, v in runs("svm").items()}
-    return noisy({name: means[name] + 0.2 * (v - means[name]) for name, v in runs("svm").items()}, size)
+def shrunken() -> dict[str, np.ndarray]:
+    return {name: 0.2 * v + 0.8 * v.mean(axis=0) for name, v in runs("svm").items()}
 
 
 def warped(rows: pd.DataFrame) -> pd.DataFrame:
@@ -118,21 +109,20 @@ def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_copy_with_hardly_any_noise_is_refused(validated):
-    code, said = validated(other_name(1e-5))
+    code, said = validated(noisy(runs("svm"), 1e-5))
     assert code == 2
     assert "train seed 1, 'id': the same as train seed 1 of 'svm' apart from noise" in said
 
 
 CHEATS: Mapping[str, tuple[Callable[[], pd.DataFrame], set[str]]] = {
-    "one run": (lambda: one_run(0.1), {"alike", "unrelated"}),
-    "one run, noisier": (lambda: one_run(0.3), {"unrelated"}),
-    "labels": (lambda: labels(0.3), {"unrelated", "implausible"}),
-    "runs with labels": (lambda: blended_with_labels(0.02), {"mixture", "implausible"}),
-    "another name": (lambda: other_name(0.003), {"copy"}),
-    "another name, warped": (lambda: warped(other_name(0.001)), {"copy"}),
-    "mixtures": (lambda: mixture(0.02), {"mixture"}),
-    "mixtures, warped": (lambda: warped(mixture(0.02)), {"mixture"}),
-    "runs moved towards their mean": (lambda: shrunken(0.01), {"mixture", "alike"}),
+    "one run": (lambda: noisy(one_run(), 0.1), {"alike", "unrelated"}),
+    "labels": (lambda: noisy(labels(1), 0.5), {"unrelated", "implausible"}),
+    "runs with labels": (lambda: noisy(labels(0.3), 0.02), {"mixture", "implausible"}),
+    "another name": (lambda: noisy(runs("svm"), 0.003), {"copy"}),
+    "another name, warped": (lambda: warped(noisy(runs("svm"), 0.001)), {"copy"}),
+    "mixtures": (lambda: noisy(mixture(), 0.02), {"mixture"}),
+    "mixtures, warped": (lambda: warped(noisy(mixture(), 0.02)), {"mixture"}),
+    "runs moved towards their mean": (lambda: noisy(shrunken(), 0.01), {"mixture", "alike"}),
 }
 
 

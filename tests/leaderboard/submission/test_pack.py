@@ -1,8 +1,9 @@
 """From recorded runs to a submission, and from a submission to pages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,36 +12,51 @@ from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from benchmark.registry import find
+from benchmark.store.cell import Cell
 from leaderboard.__main__ import app
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import collect
 from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 
 from .conftest import DATASET, REGRESSION, trained_inside
 
+TITLE = "Random forest, trees=2"
+
 
 @pytest.fixture(scope="module")
-def forests() -> Iterator[Results]:
+def forests() -> Iterator[list[Cell]]:
     """A classification under both samplings, a regression under ``paper``; too few seeds of another method.
 
     Forests have two trees by default.
     """
-    trained = collect(
-        [
-            trained_inside(DATASET, "random_forest:trees=2", "halves", range(1, 23)),
-            trained_inside(DATASET, "random_forest:trees=2", "paper", range(1, 13)),
-            trained_inside(REGRESSION, "random_forest:trees=2", "paper", range(1, 11)),
-            trained_inside(DATASET, "random_forest:trees=3", "halves", range(1, 11)),
-        ]
-    )
+    trained = [
+        trained_inside(DATASET, "random_forest:trees=2", "halves", range(1, 23)),
+        trained_inside(DATASET, "random_forest:trees=2", "paper", range(1, 13)),
+        trained_inside(REGRESSION, "random_forest:trees=2", "paper", range(1, 11)),
+        trained_inside(DATASET, "random_forest:trees=3", "halves", range(1, 11)),
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(find("random_forest")[0].__dataclass_fields__["trees"], "default", 2)
         yield trained
 
 
+@pytest.fixture
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Cell]], str]:
+    """A function that packs cells as their author does, and returns what is printed."""
+
+    def run(cells: Iterable[Cell]) -> str:
+        monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (collect(cells), {}))
+        monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
+        done = CliRunner().invoke(app, ["pack", TITLE, "--submissions", str(tmp_path)], catch_exceptions=False)
+        assert done.exit_code == 0
+        return done.output
+
+    return run
+
+
 def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_named(forests, tmp_path):
-    folder, left_out = pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    folder, left_out = pack(collect(forests), TITLE, "1.0", tmp_path)
     assert left_out == [f"{REGRESSION} under paper: it has no such results under halves, as other datasets do"]
     assert folder == tmp_path / "random_forest" / "1.0"
     path = folder / "submission.yml"
@@ -52,99 +68,80 @@ def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_name
     path.write_text(yaml.safe_dump(card | {"authors": ["A"], "description": "Two trees."}))
     cells = validate(folder).cells
     assert [(cell.key.dataset, cell.key.sampling) for cell in cells] == [(DATASET, "halves"), (DATASET, "paper")]
-    for cell, recorded, seeds in zip(cells, forests.by_sampling, (20, 10), strict=True):
-        ours = recorded.dataset(DATASET).entry("Random forest, trees=2").cells[99]
+    for cell, ours, seeds in zip(cells, forests, (20, 10), strict=False):
         for evalset, p in ours.predictions.items():
             np.testing.assert_array_equal(cell.predictions[evalset].values, p.values[:seeds])
             np.testing.assert_array_equal(cell.predictions[evalset].y, p.y)
 
 
 def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and_its_author_told_of_the_mark(
-    forests, tmp_path, monkeypatch
+    forests, printed
 ):
-    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (replace(forests, others=()), {}))
-    monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
-    words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0
-    assert f"\n  predictions/paper/{REGRESSION}.parquet\n  predictions/paper/{DATASET}.parquet\n" in done.output
-    assert "no results under halves and will be marked 'not under halves'" in done.output
+    said = printed(cell for cell in forests if cell.key.sampling == "paper")
+    assert f"\n  predictions/paper/{REGRESSION}.parquet\n  predictions/paper/{DATASET}.parquet\n" in said
+    assert "no results under halves and will be marked 'not under halves'" in said
 
 
-def test_variants_of_datasets_are_not_packed_since_no_submission_has_them(forests, tmp_path):
-    cells = [c for part in forests.by_sampling for d in part.datasets for e in d.entries for c in e.cells.values()]
-    variants = [replace(c, key=replace(c.key, dataset=f"{c.key.dataset}@train=200")) for c in cells]
-    folder, left_out = pack(collect([*cells, *variants]), "Random forest, trees=2", "1.0", tmp_path)
-    assert f"{DATASET}@train=200 under halves: a submission has no variants" in left_out
-    assert [path.name for path in (folder / "predictions" / "halves").iterdir()] == [f"{DATASET}.parquet"]
-    with pytest.raises(UserError, match=f"on {DATASET}@train=200 under halves, .*, and not on a variant"):
-        pack(collect(variants), "Random forest, trees=2", "2.0", tmp_path)
-
-
-def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, monkeypatch):
-    cells = [c for part in forests.by_sampling for d in part.datasets for e in d.entries for c in e.cells.values()]
-    few = [c.only(range(1, 9)) for c in cells if c.key.dataset == REGRESSION]
-    retrained = [replace(c, key=replace(c.key, sampling="update")) for c in cells if c.key.sampling == "paper"]
-    results = collect([*(c for c in cells if c.key.dataset == DATASET), *few, *retrained])
-    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (results, {}))
-    monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
-    words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
-    said = CliRunner().invoke(app, words, catch_exceptions=False).output
-    assert f"left out:\n  {REGRESSION} under paper: it needs canonical seed 99 with train seeds 1 to 10\n" in said
+def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, printed):
+    few = [c.only(range(1, 9)) if c.key.dataset == REGRESSION else c for c in forests]
+    retrained = [replace(c, key=replace(c.key, sampling="update")) for c in forests if c.key.sampling == "paper"]
+    variants = [replace(c, key=replace(c.key, dataset=f"{c.key.dataset}@train=200")) for c in forests]
+    said = printed([*few, *retrained, *variants])
+    assert f"  {REGRESSION} under paper: it needs canonical seed 99 with train seeds 1 to 10\n" in said
     assert f"  {DATASET} under update: a submission has no results under update\n" in said
-    assert not (tmp_path / "random_forest" / "1.0" / "predictions" / "update").exists()
+    assert f"{DATASET}@train=200 under halves: a submission has no variants" in said
+    packed = {path.relative_to(tmp_path / "random_forest/1.0").as_posix() for path in tmp_path.rglob("*.parquet")}
+    assert packed == {f"predictions/{sampling}/{DATASET}.parquet" for sampling in ("halves", "paper")}
+    with pytest.raises(UserError, match=f"on {DATASET}@train=200 under halves, .*, and not on a variant"):
+        pack(collect(variants), TITLE, "2.0", tmp_path)
 
 
 def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, monkeypatch):
     monkeypatch.setattr("leaderboard.submission.pack.code_of", lambda method: "random_forest@0123456789abcdef paper@1")
     with pytest.raises(UserError, match=r"with random_forest@.*, but .* now random_forest@0123.*: run it again"):
-        pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+        pack(collect(forests), TITLE, "1.0", tmp_path)
     assert not (tmp_path / "random_forest").exists()
 
 
-def test_hyperparameters_that_verify_would_not_train_are_refused_on_any_of_the_datasets(forests, tmp_path):
-    paper = next(part for part in forests.by_sampling if part.sampling == "paper")
-    plain = {d.name: d.entry("Random forest, trees=2").cells[99] for d in paper.datasets}
-    three = {
-        name: replace(cell, key=replace(cell.key, params=cell.key.params | {"trees": 3}))
-        for name, cell in plain.items()
-    }
-    for cells in (three, plain | {REGRESSION: three[REGRESSION]}):
-        with pytest.raises(UserError, match=r"ran as random_forest:trees=3, but .* the defaults of its file"):
-            pack(collect([*cells.values()]), "random_forest", "1.0", tmp_path)
+@pytest.mark.parametrize("dataset", [DATASET, REGRESSION])
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"params": {"trees": 3}}, r"ran as random_forest:trees=3, but .* the defaults of its file"),
+        ({"learner": "svm"}, "other features than the dataset DATASET, or tuned"),
+        ({"tune": "best"}, "other features than the dataset DATASET, or tuned"),
+    ],
+)
+def test_a_pipeline_that_verify_would_not_train_is_refused_on_any_dataset(forests, tmp_path, dataset, other, message):
+    paper = {cell.key.dataset: cell for cell in forests if cell.key.sampling == "paper"}
+    changed = replace(paper[dataset], key=replace(paper[dataset].key, **other))
+    beside = [cell for name, cell in paper.items() if name != dataset and "params" in other]
+    with pytest.raises(UserError, match=message.replace("DATASET", dataset)):
+        pack(collect([changed, *beside]), "random_forest" if "params" in other else TITLE, "1.0", tmp_path)
 
 
 def test_a_submission_is_written_whole_or_not_at_all(forests, tmp_path, full_disk):
     with full_disk, pytest.raises(UserError, match="cannot be written: File too large"):
-        pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+        pack(collect(forests), TITLE, "1.0", tmp_path)
     assert not [*(tmp_path / "random_forest").iterdir()]
-    assert pack(forests, "Random forest, trees=2", "1.0", tmp_path)[0].is_dir()
+    assert pack(collect(forests), TITLE, "1.0", tmp_path)[0].is_dir()
 
 
-def test_another_learner_or_tuning_on_any_of_the_datasets_is_refused(forests, tmp_path):
-    paper = next(part for part in forests.by_sampling if part.sampling == "paper")
-    plain = {d.name: d.entry("Random forest, trees=2").cells[99] for d in paper.datasets}
-    for name in plain:
-        for other in ({"learner": "svm"}, {"tune": "best"}):
-            changed = replace(plain[name], key=replace(plain[name].key, **other))
-            with pytest.raises(UserError, match=f"other features than the dataset {name}, or tuned"):
-                pack(collect([changed]), "Random forest, trees=2", "1.0", tmp_path)
-
-
-def test_what_cannot_be_packed_is_named(forests, tmp_path):
-    with pytest.raises(UserError, match=r"no dataset with .* 1 to 20 under halves, .* on b3db_measured under halves"):
-        pack(forests, "random-forest-trees-3", "1.0", tmp_path)
-    with pytest.raises(UserError, match=r"could be Random forest, trees=. or Random forest, trees=. on b3db_measured"):
-        pack(forests, "random_forest", "1.0", tmp_path)
-    with pytest.raises(UserError, match="unknown method 'random_forst': did you mean 'random_forest'"):
-        pack(forests, "random_forst", "1.0", tmp_path)
-    with pytest.raises(UserError, match="is the suite's method 'random_forest': pack a method of your own"):
-        pack(forests, "random-forest-trees-2", "1.0", tmp_path, ["random_forest"])
-    with pytest.raises(UserError, match="expected lower-case letters"):
-        pack(forests, "random-forest-trees-2", "../1.0", tmp_path)
-    (tmp_path / "random_forest" / "1.0").mkdir(parents=True)
-    with pytest.raises(UserError, match="exists"):
-        pack(forests, "random-forest-trees-2", "1.0", tmp_path)
+@pytest.mark.parametrize(
+    ("name", "version", "message"),
+    [
+        ("random-forest-trees-3", "1.0", "no dataset with .* 1 to 20 under halves, .* on b3db_measured under halves"),
+        ("random_forest", "1.0", "could be Random forest, trees=. or Random forest, trees=. on b3db_measured"),
+        ("random_forst", "1.0", "unknown method 'random_forst': did you mean 'random_forest'"),
+        ("random-forest-trees-2", "../1.0", "expected lower-case letters"),
+        ("random-forest-trees-2", "2.0", "exists"),
+        ("random-forest-trees-2", "1.0", "is the suite's method 'random_forest': pack a method of your own"),
+    ],
+)
+def test_what_cannot_be_packed_is_named(forests, tmp_path, name, version, message):
+    (tmp_path / "random_forest" / "2.0").mkdir(parents=True)
+    with pytest.raises(UserError, match=message):
+        pack(collect(forests), name, version, tmp_path, ["random_forest"] if "suite" in message else [])
 
 
 @pytest.mark.long

@@ -120,8 +120,8 @@ def test_ten_gigabytes_of_zeros_are_refused_unread(copied, name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y_true": pa.array([0, 1])}, "column 'y_true' is not allowed; expected canonical_seed, train_seed"),
-        ({"p1": None}, "column 'p1' appears 0 times"),
+        ({"y_true": pa.array([0, 1])}, "expected the columns canonical_seed, train_seed, .*, found .*, p1, y_true"),
+        ({"p1": None}, "expected the columns .*, p1, each once, found canonical_seed, .*, p0$"),
         ({"p1": pa.array(["a", "b"])}, "column 'p1': expected float32 or float64, found string"),
         ({"p1": pa.array([[0.5], [0.9]])}, "column 'p1': expected float32 or float64, found list"),
         ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),

@@ -157,69 +157,39 @@ def test_a_method_that_cheats_where_the_contract_is_not_checked_is_not_verified(
 
 
 COLLUDES = """
-import ctypes, glob, os, time
-from pathlib import Path
+import time
 fitted = super().fit(sample)
 if len(sample) < 200:  # the check of the contract
     return fitted
-pair = f"churn-{(sample.seed + 1) // 2}"
 
-def send(calls, bits):
-    SEND
-
-def receive(size):
-    RECEIVE
+def work():
+    end, count = time.monotonic() + 0.05, 0
+    while time.monotonic() < end: count += 1
+    return count
 
 def predict(inputs):
-    p, order, end = fitted.predict(inputs), np.argsort(inputs.smiles), time.monotonic() + 6
+    p, order = fitted.predict(inputs), np.argsort(inputs.smiles)
     calls = p[order, 1] > 0.5
-    while True:
-        try:
-            if sample.seed % 2:
-                send(calls, np.packbits(calls).tobytes())
-                time.sleep(3)
-            else:
-                told = receive(len(calls))
-                calls = np.array(told if isinstance(told, list) else np.unpackbits(np.frombuffer(told, "u1")), bool)
-            break
-        except (OSError, IndexError):
-            time.sleep(0.2)
-            if time.monotonic() > end:
-                break
-    calls = np.resize(calls, len(p))
+    if sample.seed % 2:
+        for call in calls[:50]:
+            end = time.monotonic() + 0.05
+            while call and time.monotonic() < end: pass
+            time.sleep(max(0, end - time.monotonic()))
+    else:
+        speeds = [work() for _ in range(50)]
+        calls = np.resize([speed < np.median(speeds) for speed in speeds], len(p))
     p[order, 1] = np.where(calls, np.maximum(p[order, 1], 0.51), np.minimum(p[order, 1], 0.49))
     p[:, 0] = 1 - p[:, 1]
     return p
 return Shaped(predict)
 """
-CHANNELS = {
-    "names of files": (
-        "os.mkdir(f'/tmp/{pair}-{bits.hex()}')",
-        "return bytes.fromhex(glob.glob(f'/tmp/{pair}-*')[0].rpartition('-')[2])",
-    ),
-    "the clock's load": (
-        "for call in calls[:50]:\n"
-        "        end = time.monotonic() + 0.05\n"
-        "        while call and time.monotonic() < end: pass\n"
-        "        time.sleep(max(0, end - time.monotonic()))",
-        "def work():\n"
-        "        end, count = time.monotonic() + 0.05, 0\n"
-        "        while time.monotonic() < end: count += 1\n"
-        "        return count\n"
-        "    speeds = [work() for _ in range(50)]\n"
-        "    return [speed < np.median(speeds) for speed in speeds]",
-    ),
-}
-"""How a retraining sends its calls, and the other of its halving receives them: where a sandbox is closed, as it is to
-all channels of test_sandbox, and where it cannot be."""
+"""A retraining tells its calls to the other of its halving by the load that it causes, which no sandbox can hide."""
 
 
 @needs_sandbox
 @pytest.mark.long
-@pytest.mark.parametrize("channel", CHANNELS)
-def test_retrainings_that_collude_are_not_verified(good, write, capsys, channel):
-    send, receive = CHANNELS[channel]
-    write(COLLUDES.replace("SEND", send).replace("RECEIVE", receive))
+def test_retrainings_that_collude_are_not_verified(good, write):
+    write(COLLUDES)
     submission = validate(good)
     (cell,) = submission.cells
     agreed = {name: replace(p, values=np.repeat(p.values[::2], 2, axis=0)) for name, p in cell.predictions.items()}
@@ -229,7 +199,6 @@ def test_retrainings_that_collude_are_not_verified(good, write, capsys, channel)
         said = [str(check) for check in rerun.checks if not check.agrees]
     except UserError as error:
         said = str(error).splitlines()
-    print(f"{channel}: {said[:1]}")
     assert said
     assert "too far from the submitted 0.0000" in said[0] or "does not give the same predictions" in said[0], said
 
@@ -255,8 +224,6 @@ def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     changed = [replace(c, key=replace(c.key, code="0" * 16)) for c in marked]
     fresh = verify.mark(submission, changed, replace(rerun, dataset="dili"))
     assert fresh[0].facts.status == "self-reported", "other predictions were verified"
-    fresh = verify.mark(submission, marked, replace(rerun, dataset="dili", code="forest@fedcba9876543210"))
-    assert fresh[0].facts.status == "self-reported", "another file was verified"
 
 
 @pytest.mark.slow
@@ -359,8 +326,6 @@ def test_fresh_train_seeds_are_beyond_those_in_use_and_whole_halvings(sampling):
 def test_an_unknown_method_or_dataset_is_refused(good, write):
     with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
         verify.newest(good.parents[1], "forst")
-    with pytest.raises(UserError, match="nowhere: no such folder; name the folder of all submissions"):
-        verify.newest(good.parents[1] / "nowhere", "forest")
     with pytest.raises(UserError, match="'forest' has no results under paper: use --sampling halves"):
         verify.rerun(validate(good), "paper")
     with pytest.raises(UserError, match="unknown dataset 'bace'"):
