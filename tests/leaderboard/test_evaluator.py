@@ -279,36 +279,35 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
 @pytest.mark.filterwarnings("default")
 def test_predictions_that_may_be_read_in_two_ways_are_read_as_the_configuration_says(registry: Registry) -> None:
     chances = [model.predict_proba(registry.x) for model in registry.models]
-    registry.add("named", registry.models[0], "predict_proba", chances[0])
+    for model, p in zip(registry.models, chances, strict=True):
+        registry.add("named", model, "predict_proba", p)
     data = registry.x.assign(target=WORDS[registry.y])
 
-    def evaluated(candidate: np.ndarray, **config: Any) -> tuple[dict[str, float], str]:
-        frame = data.assign(p0=candidate[:, 0], p1=candidate[:, 1])[["p0", "p1"]] if candidate.ndim == 2 else candidate
-        with mlflow.start_run(experiment_id=registry.experiment) as run:
-            result = mlflow.models.evaluate(
-                lambda _: frame,
-                data,
-                targets="target",
-                model_type="classifier",
-                evaluators="churn",
-                evaluator_config={"baseline": "models:/named/1", **config},
-            )
-        return result.metrics, MlflowClient().get_run(run.info.run_id).data.tags["churn.read"]
+    def evaluated(model: str, **config: Any) -> tuple[dict[str, float], str]:
+        given = {
+            "targets": "target",
+            "evaluators": "churn",
+            "evaluator_config": {"baseline": "models:/named/1", **config},
+        }
+        result, run = evaluate(registry, model, data, **given)
+        return result.metrics, run.data.tags["churn.read"]
 
     with pytest.raises(MlflowException, match=r"--classes .*evaluator_config has these options as keys"):
-        evaluated(chances[1])
-    metrics, _ = evaluated(chances[1], classes=[*WORDS])
+        evaluated("models:/named/2")
+    with pytest.raises(MlflowException, match=r"'classes': expected a text or a list of texts, found \[0, 1\]"):
+        evaluated("models:/named/2", classes=[0, 1])
     flips = float((chances[0].argmax(1) != chances[1].argmax(1)).mean())
+    metrics, _ = evaluated("models:/named/2", classes=[*WORDS])
     assert metrics["churn/flips"] == pytest.approx(flips)
     assert "churn/rank_correlation" in metrics
-    with pytest.raises(MlflowException, match=r"'classes': expected a text or a list of texts, found \[0, 1\]"):
-        evaluated(chances[1], classes=[0, 1])
-    metrics, read = evaluated(chances[1].argmax(1), classes=[*WORDS])
+    metrics, read = evaluated("models:/numbers/2", classes=[*WORDS])
     assert metrics["churn/flips"] == pytest.approx(flips)
     assert "churn/rank_correlation" not in metrics, "classes have no ranks"
     assert "is only 0 and 1, so that all are compared as classes" in read
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
 def test_it_stands_beside_the_default_evaluator_whose_tables_of_two_runs_are_read_without_options(registry) -> None:
     """They have all features, the true and the predicted classes, and metrics of each row."""
 

@@ -145,6 +145,11 @@ CHANNELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] =
         lambda folder: Path("/dev/shm", folder.name).read_text(),
     ),
     "shared memory (System V)": (lambda folder: shared_memory(folder, 0o1600), lambda folder: shared_memory(folder, 0)),
+    "semaphores (System V)": (
+        lambda folder: C.semget(key(folder), 1, 0o1600),
+        lambda folder: C.semget(key(folder), 1, 0) >= 0,
+    ),
+    "queues (System V)": (lambda folder: C.msgget(key(folder), 0o1600), lambda folder: C.msgget(key(folder), 0) >= 0),
     "/proc": (
         lambda folder: None,
         lambda folder: any(
@@ -168,6 +173,8 @@ def clean(folder: Path) -> None:
     for place in ("/tmp", "/dev/shm"):
         Path(place, folder.name).unlink(missing_ok=True)
     C.shmctl(C.shmget(key(folder), 0, 0), 0, None)
+    C.semctl(C.semget(key(folder), 0, 0), 0, 0)
+    C.msgctl(C.msgget(key(folder), 0), 0, None)
 
 
 def main() -> None:

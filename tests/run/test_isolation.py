@@ -237,9 +237,12 @@ def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monk
     assert predicted("mine") == 0.875
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "libraries"))
     assert predicted("mine") == 0.875
-    write_method("mine", own("open(library.__file__.replace('library.py', 'labels.csv'))", "import library"), "")
-    with pytest.raises(UserError, match="No such file or directory"):
-        predicted("mine")
+    copied = "open(library.__file__.replace('library.py', 'labels.csv'))"
+    original = f"open({str(tmp_path / 'libraries' / 'labels.csv')!r})"
+    for reads in (copied, original):
+        write_method("mine", own(reads, "import library"), "")
+        with pytest.raises(UserError, match="No such file or directory"):
+            predicted("mine")
 
 
 def test_of_a_large_folder_only_what_can_be_imported_is_copied(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -84,15 +85,16 @@ def test_proposals_of_other_things_are_refused(repository, tmp_path):
     refused("nothing below submissions/ is changed")
 
 
-def test_a_good_proposal_gets_the_comment_that_submit_writes(repository, tmp_path):
-    churn = tmp_path / "bin" / "churn"
-    churn.parent.mkdir()
-    churn.write_text('#!/bin/sh\necho "$@" >"$5"')
-    churn.chmod(0o755)
-    done = judge(repository, tmp_path, PATH=f"{churn.parent}{os.pathsep}{os.environ['PATH']}")
+@pytest.mark.slow
+def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(repository, good, tmp_path):
+    shutil.rmtree(repository / "submissions/mine")
+    shutil.copytree(good, repository / "submissions/forest/1.0")
+    done = judge(repository, tmp_path, PYTHONPATH=str(CHECKOUT))
     assert (done.returncode, done.stderr) == (0, "")
-    comment = tmp_path / "comment.md"
-    assert comment.read_text() == f"submit {tmp_path}/out/mine/1.0 --check --comment {comment}\n"
+    comment = (tmp_path / "comment.md").read_text()
+    assert re.search(r"\*\*B3DB measured, halves&#58; place \d+ of 1\d by matched churn\*\*", comment)
+    rows = [line.split(" | ")[0] for line in comment.splitlines() if line.startswith("| ")]
+    assert sorted(rows[2:]) == ["| ERM", "| Forest elsewhere 1.0 &#40;self-reported&#41;", "| Twin-bootstrap λ=100"]
 
 
 def test_a_refused_proposal_gets_a_comment_that_says_why(repository, tmp_path):
