@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
 from benchmark.registry import make_method
 from benchmark.run import sandbox
 from benchmark.run.check import synthetic
@@ -18,7 +17,7 @@ from benchmark.run.isolation import CODE, SENTENCE, Isolation, copy_code, isolat
 from benchmark.run.runner import retrain
 from benchmark.train import sample_for
 from benchmark.types import Inputs
-from tests.test_registry import IN_A_PACKAGE, own
+from tests.test_registry import own
 
 METHOD = """
 import gc, os, socket, sys
@@ -82,12 +81,18 @@ def test_the_check_is_of_the_tasks_that_count(write):
     assert failure.startswith("regression: AssertionError: learns no numbers (")
 
 
-def test_the_file_of_a_method_is_found_without_running_it(write):
-    path = write("")
+def test_the_file_of_a_method_is_found_without_running_it(write, tmp_path):
+    write("")
+    path = tmp_path / "home" / "methods" / "mine.py"
     path.write_text("raise SystemExit  # from benchmark.pipeline import method")
-    suite = ("methods/twin.py", "benchmark/learners/linear.py")
-    found = [method_file(name) for name in ("mine", "twin", "linear", "nobody")]
-    assert found == [path, *(CHECKOUT / name for name in suite), None]
+    assert method_file("mine") == path
+    for name in ("twin", "linear"):
+        found = method_file(name)
+        assert found is not None
+        assert found.stem == name
+    assert method_file("nobody") is None
+    with pytest.raises(UserError, match=r"nowhere\.py: no such file"), isolated("nowhere.py"):
+        pass
 
 
 FINDS_THE_PROBLEM = """
@@ -157,6 +162,7 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
     monkeypatch.setenv("AWS_SECRET", "x")
     write(
         "found = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in ('Problem', 'Examples', 'Cell')]\n"
+        "tables = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.shape[1:] == sample.x.shape[1:]]\n"
         "own = [n for n in os.environ if n in ('AWS_SECRET', 'CHURN_DATA_DIR', 'PYTHONPATH') or 'MLFLOW' in n]\n"
         "files = [p for p in Path().rglob('*') if p.is_file() and str(p.absolute()) not in sys.path]\n"
         "known = {'site-packages', 'compiled'}  # libraries, and the loops of the suite\n"
@@ -175,12 +181,16 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("os.write(2, b'oh dear'); os.abort()", "mine: its process ended without an answer, .*: oh dear$"),
+        ("os._exit(0)", "mine: its process ended without an answer"),
+        ("os.write(2, b'oh dear'); os.abort()", "ended without an answer, or gave a wrong one: .*: oh dear$"),
         (
             "for fd in range(3, 20):\n    try: os.write(fd, b'v' + b'\\xff' * 99)\n    except OSError: pass",
             "or gave a wrong one",
         ),
-        ("return Shaped(lambda inputs: np.ones((len(inputs), 7)))", r"predict\(inputs\) must have shape \(50, 2\)"),
+        (
+            "return Shaped(lambda inputs: np.ones((len(inputs), 7)))",
+            r"predict\(inputs\) must have shape \(1, 2\)|must have shape \(50, 2\)",
+        ),
         ("raise SystemExit", "mine: SystemExit: "),
     ],
 )
@@ -221,10 +231,16 @@ def predicted(method: str) -> float:
 
 
 @pytest.mark.slow
-def test_a_method_that_is_a_package_has_its_neighbours_also_elsewhere(write_files, tmp_path):
-    folder = write_files(IN_A_PACKAGE) / "mine"
-    assert predicted("mine") == 0.125
-    assert predicted(str(folder.rename(tmp_path / "mine") / "method.py")) == 0.125
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_method_that_is_a_package_has_its_neighbours(write_files, tmp_path, elsewhere):
+    init, method = "from mine.method import Mine  # of benchmark.pipeline", own("nets.SHARE", "from . import nets")
+    files = {"mine/__init__.py": init, "mine/method.py": method, "mine/nets.py": "SHARE = 0.125"}
+    folder = write_files(files) / "mine"
+    if elsewhere:
+        with isolated(str(folder.rename(tmp_path / "mine") / "method.py")) as code:
+            assert "different train seeds give the same predictions" in code.check(["classification"]).failures[0]
+    else:
+        assert predicted("mine") == 0.125
 
 
 @pytest.mark.slow
@@ -270,17 +286,20 @@ def test_a_method_reads_the_files_that_it_declares_and_no_others(write_method, t
     if where == "elsewhere":
         path = path.rename(tmp_path / where / "mine.py")
     given = "mine" if where == "home/methods" else str(path)
-    with pytest.raises(UserError, match=rf"{path.parent}/prior\.bin: .*, found no such file"):
-        predicted(given)
+    with isolated(given) as apart, pytest.raises(UserError, match=rf"{path.parent}/prior\.bin: .*, found no such file"):
+        apart.check(["classification"])
     PRIOR.tofile(path.parent / "prior.bin")
     PRIOR.tofile(path.parent / "other.bin")
-    assert predicted(given) == 0.25
+    with isolated(given) as apart:
+        (failure,) = apart.check(["classification"]).failures[:1]
+    assert "different train seeds give the same predictions" in failure
     path.write_text(code.replace("path_of(self, 'prior.bin')", "path_of(self, 'prior.bin').with_name('other.bin')"))
-    with pytest.raises(UserError, match="FileNotFoundError"):
-        predicted(given)
+    with isolated(given) as apart:
+        (failure,) = apart.check(["classification"]).failures[:1]
+    assert "FileNotFoundError" in failure
     (2 * PRIOR).tofile(path.parent / "prior.bin")
-    with pytest.raises(UserError, match=rf"prior\.bin: .* {digest}, found [0-9a-f]{{64}}"):
-        predicted(given)
+    with isolated(given) as apart, pytest.raises(UserError, match=rf"prior\.bin: .* {digest}, found [0-9a-f]{{64}}"):
+        apart.check(["classification"])
 
 
 def test_a_method_declares_no_file_outside_its_folder(write_method, tmp_path):

@@ -93,7 +93,7 @@ def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(r
     assert (done.returncode, done.stderr) == (0, "")
     comment = (tmp_path / "comment.md").read_text()
     assert re.search(r"\*\*B3DB measured, halves&#58; place \d+ of 1\d by matched churn\*\*", comment)
-    rows = [line.split(" | ")[0] for line in comment.splitlines() if line.startswith("| ")]
+    rows = [line.split(" | ")[0].rstrip() for line in comment.splitlines() if line.startswith("| ")]
     assert sorted(rows[2:]) == ["| ERM", "| Forest elsewhere 1.0 &#40;self-reported&#41;", "| Twin-bootstrap λ=100"]
 
 
