@@ -174,10 +174,10 @@ def lacking(dataset: Dataset) -> str:
     cells = dataset.cells
     p, retrainings = cells[0].predictions["id"], min(len(cell.key.seeds) for cell in cells)
     names = class_names(dataset)[: p.values.shape[-1]] if p.task == "classification" else ()
-    if few := deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling):
-        return few
-    if dataset.reference is None or len(dataset.entries) < 2:
-        return "train ERM and another method, as in --method erm,svm"
+    few = deciding.lacking(p.y, names, sum(cells[0].facts.rows.values()), retrainings, dataset.sampling)
+    alone = dataset.reference is None or len(dataset.entries) < 2
+    if few or alone:
+        return "; ".join(filter(None, [few, "train ERM and another method, as in --method erm,svm" if alone else ""]))
     measure, least = LEAST[dataset.task]
     most, best = max((ranked(entry), entry.title) for entry in dataset.entries)
     if most < least:

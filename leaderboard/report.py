@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from markupsafe import Markup
 
 from benchmark.data.checks.health import examine
@@ -38,14 +39,15 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
 
     Every row is predicted by cross-fitting with the recommended method, or the recorded one that ``method`` names;
     ``step`` is called after each model with the number of all. Where nothing can be decided and no method is named, the
-    report has no rows. Returns the path of the report.
+    report has no rows, and a line says so. Returns the path of the report.
     """
     own, cell = my_data.own(dataset), dataset.cells[0]
+    page = my_data.folder() / f"{dataset.name}-{dataset.sampling}-report.html"
     values = {"own": own, "title": dataset.title, "colours": CLASSES, "date": date.today().isoformat(), "flips": None}
     if method or own.flips:
         plan = predict.planned(cell := predict.recorded(results, dataset.name, method))
         total = predict.FOLDS * len(cell.key.seeds)
-        names = my_data.class_names(dataset)
+        names, page = my_data.class_names(dataset), my_data.place(cell, "report.html")
         flips = my_data.flips(cell, predict.cross_fitted(plan, jobs, lambda: step(total)), names)
         if flips is not None:
             found = molecules(dataset)
@@ -53,11 +55,13 @@ def write(results: Results, dataset: Dataset, method: str, jobs: int | None, ste
             beside = my_data.place(cell, "all-rows.csv")
             save(beside, my_data.to_csv(flips, smiles).encode())
             values |= _listed(flips, names, smiles) | {"beside": beside.name}
+    else:
+        known = ", ".join(sorted(entry.spelled for entry in dataset.entries))
+        typer.echo(f"{own.sentences[-1]} So the report lists no rows; --method lists those of one: {known}", err=True)
     titles = [entry.title for entry in dataset.entries]
     reference = next((entry.title for entry in dataset.entries if entry.method == REFERENCE), titles[0])
     figure = draw(Drawing(pareto, (board(dataset, "id", "both"), "", styles(titles, reference), reference)))
     health = of_table(examine(load_spec(dataset.name), cell.key.canonical_seed))
-    page = my_data.place(cell, "report.html")
     save(page, render("report.html", **values, figure=figure, health=health, to_html=to_html).encode())
     return page
 

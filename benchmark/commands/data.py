@@ -208,11 +208,13 @@ def new_dataset(
     chosen: dict[str, Any] = {option: value for option, value in given.items() if value}
     if not (target or update):
         raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
-    if update and (target or chosen or to):
-        raise UserError("--update takes the columns, task and split from the previous version: give --name alone")
+    if update and (target or chosen.keys() - {"sheet"} or to):
+        raise UserError(
+            "--update takes the columns, task and split from the previous version: give --name and --sheet alone"
+        )
     say(f"reading {file}")
     if update:
-        _next_version(file, name)
+        _next_version(file, name, sheet)
     else:
         _new_versions(file, target, chosen, name, to)
 
@@ -319,11 +321,11 @@ def _meaning(fields: dict[str, Any]) -> str:
     return f"{fields['target']!r}: classes {', '.join(names)}"
 
 
-def _next_version(file: Path, name: str) -> None:
+def _next_version(file: Path, name: str, sheet: str) -> None:
     from benchmark.data.author import next_version
     from benchmark.data.checks.health import examine
 
-    path, last, found = next_version(file, name)
+    path, last, found = next_version(file, name, sheet)
     spec = load_spec(str(path))
     what = "molecules" if spec.smiles else "rows"
     say(f"wrote {path}, the next version of {last}, which is unchanged")

@@ -22,7 +22,15 @@ from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
 from benchmark.data.readers import MISSING, REPEATED, WORKBOOK, refuse_repeated
-from benchmark.data.rows import Rows, feature_columns, load_rows, load_table, raw_table
+from benchmark.data.rows import (
+    Rows,
+    feature_columns,
+    load_rows,
+    load_table,
+    needed_columns,
+    raw_table,
+    require_columns,
+)
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.values import is_missing, refuse_other_mark
 from benchmark.errors import UserError
@@ -173,11 +181,12 @@ class Changed:
     notes: tuple[str, ...] = ()
 
 
-def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
+def next_version(file: Path, name: str, sheet: str = "") -> tuple[Path, str, Changed]:
     """Describe ``file`` as the next version of the dataset ``name`` (default: the file's); return its TOML, the name of
     the version before, and what has changed.
 
-    The fields are those of the version before, which stays, with a kept copy of its table as its source. Raises
+    The fields are those of the version before, which stays, with a kept copy of its table as its source; ``sheet`` is
+    that of a workbook. Raises
     UserError if there is no such dataset, if the table has not changed or lacks a feature, and if it cannot be used.
     """
     folder = own_datasets().resolve()
@@ -202,6 +211,8 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
     if not content.startswith(WORKBOOK):
         fields.pop("sheet", None)
+    if sheet:
+        fields["sheet"] = sheet
     table = table_of(file, fields.get("sheet", ""))[1]
     spec = load_spec(last)
     _refuse_other_mark(table, spec, file.name)
@@ -213,6 +224,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
             f"{file.name}: {state} {lost[0]!r}, which is a feature of {last}: add it, or describe the table as a "
             "dataset of its own, without --update and with another --name"
         )
+    require_columns(table, needed_columns(spec), file.name)
     refuse_repeated(table, [spec.target, spec.smiles, spec.id, *features], file.name)
     ignored = tuple(str(name) for name in own_columns(table, spec) if name not in numbers) if numbers else ()
     if "ignore" in fields or ignored:
@@ -229,8 +241,9 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         if isinstance(error.__cause__, OSError):
             raise  # such as a full disk
         raise UserError(
-            f"{error}; --update takes the fields of {toml}: if the table is right, add there what it needs, such as "
-            "'missing', 'decimal', 'bounds' or 'classes', or describe it as a dataset of its own, with another --name"
+            f"{error}; --update takes the fields of {toml}, and no option: if the table is right, add there what it "
+            "needs, such as 'missing' (for --ignore-value), 'decimal', 'classes', or 'bounds' (with 'relation', if a "
+            "column says which they are), or describe it as a dataset of its own, with another --name"
         ) from error
     return path, last, replace(_changed(spec, load_spec(path.stem)), ignored=ignored, notes=notes)
 
@@ -257,6 +270,11 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
     except UserError:
         return ()
     meaning, notes = said(table)
+    if meaning["decimal"] == "," and not last.decimal:
+        raise UserError(
+            f"{file.name}: the numbers in {last.target!r} have a decimal comma, and those of {last.name} a point: "
+            "write them with a point, too"
+        )
     relation, bounds = meaning.get("relation", ""), "[<>≤≥]"
     if relation and not last.relation:
         held = before[relation].str.contains(bounds).any() if relation in before else False
@@ -301,7 +319,7 @@ def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
 
     before, after = targets(old), targets(new)
     both = before.keys() & after.keys()
-    changed = sum(before[key] != after[key] for key in both)
+    changed = sum({*before[key]} != {*after[key]} for key in both)  # on however many lines
     numbers = new.task == "regression" or new.cut
     doubt = _doubt(targets(old, cut=False), targets(new, cut=False)) if numbers else ""
     if not both:
@@ -315,7 +333,7 @@ def _doubt(before: Mapping[str, Counter[Any]], after: Mapping[str, Counter[Any]]
     """Return what to say if new or changed numbers are far from those before: further than five widths of one of them.
     Of fewer than ``FEWEST``, three or more are far if all are on one side, fewer if they are a factor of ten away."""
     known = [number for of in before.values() for number in of.elements()]
-    fresh = [number for key, of in after.items() if before.get(key) != of for number in of.elements()]
+    fresh = [number for key, of in after.items() if {*before.get(key, ())} != {*of} for number in of.elements()]
     if not fresh:
         return ""
     (low, old, high), (least, new, most) = (np.percentile(numbers, [25, 50, 75]) for numbers in (known, fresh))

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -80,7 +80,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     """
     if spec.source.startswith("hf:"):
         version, table, x = images.load(spec)
-        _require_columns(table, spec)
+        require_columns(table, [*needed_columns(spec), *spec.ignore], f"{spec.name}'s file:")
         return Rows(*_prepare(table, spec, x), version)
     path, content = downloads.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
@@ -118,7 +118,7 @@ def raw_table(spec: DatasetSpec) -> pd.DataFrame:
 
 def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
     raw = readers.read(content, str(path), spec.sheet)
-    _require_columns(raw, spec)
+    require_columns(raw, [*needed_columns(spec), *spec.ignore], f"{spec.name}'s file:")
     return readers.clean(raw, spec)
 
 
@@ -133,13 +133,18 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
     return np.array(readers.distinct(keys, "-", 2), dtype=str)
 
 
-def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
+def needed_columns(spec: DatasetSpec) -> list[str]:
+    """Return the columns that a dataset names, but for those to ignore."""
+    needed = [spec.smiles, spec.id, spec.target, spec.relation, spec.split_column, spec.dated, *spec.groups]
+    return [*filter(None, needed), *(column for column, *_ in (*spec.one_hot, *spec.where))]
+
+
+def require_columns(raw: pd.DataFrame, columns: Iterable[str], file: str) -> None:
+    """Raise UserError for a column that ``file`` lacks."""
     known = dict.fromkeys(name for name in raw.columns if name not in (LINE, REPEATED))
-    needed = [spec.smiles, spec.id, spec.target, spec.relation, spec.split_column, spec.dated, *spec.ignore]
-    needed += [*spec.groups, *(column for column, *_ in (*spec.one_hot, *spec.where))]
-    for column in filter(None, needed):
+    for column in columns:
         if column not in known:
-            raise did_you_mean(f"column of {spec.name}'s file:", column, [*known])
+            raise did_you_mean(f"column of {file}", column, [*known])
 
 
 def parent(molecule: Chem.Mol) -> Chem.Mol:

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import tomli_w
 from mlflow.artifacts import download_artifacts
@@ -18,6 +19,7 @@ from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
 from tests.conftest import call
 from tests.data.conftest import SMILES as GOOD
+from tests.data.conftest import table
 
 TROUBLE = {3: "C1CC,active", 7: "CCCCO,", 12: "not-a-molecule,inactive", 30: "O(CC)CC,active", 31: "CCOCC,inactive"}
 WARNINGS = [
@@ -302,6 +304,23 @@ def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypa
     assert call("new-dataset", str(file), "--update", "--target", "potency") == 2
     assert "--update takes the columns, task and split from the previous version" in capsys.readouterr().err
     assert load_spec("messy_v2").target == "potency"
+
+
+def test_an_update_reads_the_sheet_that_is_named_and_says_which_rows_are_in_neither_part(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    rows = table([5.0, 6.25, 7.5, 9.0]).assign(day=[f"2026-03-{1 + i % 28:02d}" for i in range(36)])
+    rows.head(30).to_csv(tmp_path / "assay.csv", index=False)
+    assert call("new-dataset", str(tmp_path / "assay.csv"), "--target", "y", "--split", "time:day") == 0
+    rows.loc[30:, "day"] = ""
+    with pd.ExcelWriter(tmp_path / "assay.xlsx") as book:
+        pd.concat([rows, rows.head(2)]).to_excel(book, sheet_name="May", index=False)
+        rows.head(30).to_excel(book, sheet_name="April", index=False)
+    assert call("new-dataset", str(tmp_path / "assay.xlsx"), "--update") == 2
+    assert "May, April: choose one with --sheet" in capsys.readouterr().err
+    assert call("new-dataset", str(tmp_path / "assay.xlsx"), "--update", "--sheet", "May") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "6 new, 0 removed, 0 with another target, 30 unchanged" in printed
+    assert "in neither the training pool nor a test set: 6 rows; molecules on several lines: 2 (0 with" in printed
 
 
 # From table to result

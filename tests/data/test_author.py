@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 
 from benchmark.data import author, downloads
@@ -351,6 +352,28 @@ def test_a_version_is_described_and_doubted_as_a_first_one(tmp_path, registry):
     assert load_spec(str(next_version(file, "")[0])).notes.startswith("measured by Ann")
 
 
+def test_a_molecule_that_is_on_more_lines_with_the_same_target_has_not_changed(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    FIRST.head(30).to_csv(file, index=False)
+    registered(file)
+    again = FIRST.head(2).assign(y=[FIRST["y"][0], FIRST["y"][1] + 5])
+    pd.concat([FIRST, again]).to_csv(file, index=False)
+    assert next_version(file, "")[2] == Changed(added=6, removed=0, changed=1, kept=29)
+
+
+def test_a_version_needs_the_columns_of_the_last_and_its_decimal_mark(tmp_path, registry):
+    file = tmp_path / "assay.csv"
+    FIRST.head(30).to_csv(file, index=False)
+    registered(file)
+    FIRST.rename(columns={"y": "Y"}).to_csv(file, index=False)
+    with pytest.raises(UserError, match=r"^unknown column of assay\.csv 'y': did you mean 'Y'\?$"):
+        next_version(file, "")
+    FIRST.assign(y=FIRST["y"] + 0.25).to_csv(file, index=False, sep=";", decimal=",")
+    with pytest.raises(UserError, match="'y' have a decimal comma, and those of assay a point: write them with a poi"):
+        next_version(file, "")
+    assert not (registry / "assay_v2.toml").exists()
+
+
 def test_versions_without_a_row_in_common_or_with_other_classes_are_doubted(tmp_path, registry):
     file = tmp_path / "assay.csv"
     materials().to_csv(file, index=False)
@@ -375,7 +398,7 @@ def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_
     with pytest.raises(UserError, match=r"assay\.csv is the table of assay: nothing has changed"):
         next_version(file, "")
     table(["0"]).to_csv(file, index=False)
-    with pytest.raises(UserError, match=r"holds only '0'.*; --update takes the fields of .*assay\.toml: if the table"):
+    with pytest.raises(UserError, match=r"holds only '0'.*; --update takes the fields of .*assay\.toml, and no"):
         next_version(file, "")
     kept = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file() and path.suffix != ".toml"}
     assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}

@@ -14,8 +14,9 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from benchmark import load_problem
 from benchmark.errors import UserError
 from benchmark.files import reserved
-from leaderboard import predict
+from leaderboard import my_data, predict, report
 from leaderboard.__main__ import app
+from leaderboard.read.results import collect
 from leaderboard.read.stored import read
 from tests.conftest import call
 
@@ -272,3 +273,13 @@ def test_a_report_is_one_small_file_in_the_users_words(capsys) -> None:
     flips = pd.read_csv(table)
     assert {"smiles", "method", "sampling", "date", "version"} <= set(flips.columns)
     assert len(flips) > len(pd.read_csv(path.parent / "brain-svm-halves-flips.csv"))
+
+
+def test_a_report_without_a_decision_lists_no_rows_and_says_so(capsys) -> None:
+    alone = collect([cell for cell in my_data.of_names(read()[0], ["brain"])[0].cells if cell.key.method == "svm"])
+    page = report.write(alone, my_data.of_names(alone, ["brain"])[0], "", 1, lambda total: None)
+    assert page.name == "brain-halves-report.html"
+    assert "Which predictions flip" not in page.read_text()
+    said = capsys.readouterr().err
+    assert "Cannot decide yet: train ERM and another method" in said
+    assert "So the report lists no rows; --method lists those of one: svm" in said

@@ -135,9 +135,16 @@ def of_table(health: Health, short: bool = False) -> list[str]:
     """Return lines on the rows of a dataset and its split, or a ``short`` form of one line."""
     h = health
     lines = [f"{h.dataset}: {h.used:,} of {h.rows:,} rows are used"]
+    outside = h.used - sum(part.rows for part in h.parts.values())
+    nowhere = f"in neither the training pool nor a test set: {number_of(outside, 'row')}"
+    conflicts = [repeat for repeat in h.repeats if repeat.conflict]
+    what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
+    repeated = f"{what}: {len(h.repeats)} ({len(conflicts)} with conflicting targets)"
     if short:
         left = Counter(left.reason for left in h.left_out)
         lines[0] += "".join(f"; {REASONS[reason]}: {count:,}" for reason, count in left.items())
+        lines[0] += f"; {nowhere}" if outside else ""
+        lines[0] += f"; {repeated}" if h.repeats else ""
         lines[0] += "".join(f"; {_balance(h, part)} in the {PARTS[name]}" for name, part in h.parts.items())
         lines[0] += "".join(f"; {doubt}" for doubt in _doubts(h)[:1])
         return lines
@@ -147,9 +154,7 @@ def of_table(health: Health, short: bool = False) -> list[str]:
             lines.append(f"  left out: {words}: {len(rows)} (line {_some([left.line for left in rows])})")
         if reason == "unparsable":
             lines += _first([f"line {left.line}: {left.text}" for left in rows])
-    conflicts = [repeat for repeat in h.repeats if repeat.conflict]
-    what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
-    lines.append(f"  {what}: {len(h.repeats)} ({len(conflicts)} with conflicting targets)")
+    lines.append(f"  {repeated}")
     lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     lines += [f"  {line}" for line in _alike(h)]
     for name, part in h.parts.items():
@@ -161,9 +166,8 @@ def of_table(health: Health, short: bool = False) -> list[str]:
                 f", {part.near_train} ({part.near_train / part.rows:.1%}) including near-duplicates (Tanimoto ≥ {NEAR})"
             )
         lines.append(line)
-    outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
-        lines.append(f"  in neither the training pool nor a test set: {number_of(outside, 'row')}")
+        lines.append(f"  {nowhere}")
     return lines + [f"  {doubt}" for doubt in _doubts(h)]
 
 
