@@ -58,7 +58,7 @@ def test_each_is_a_row_of_the_board_and_plain_erm_is_the_reference(results: Resu
     for entries in (summary.rows, *(dataset.entries for dataset in results.datasets)):
         assert {entry.title: entry.method for entry in entries} == names
     for dataset in results.datasets:
-        assert {row.title for row in board(dataset).rows} == {*names}
+        assert {row.title for row in board(dataset, "id", "runs").rows} == {*names}
         assert (dataset.entries[0].method, dataset.reference.title) == ("erm", "ERM"), "though another has less churn"
     assert summary.reference.title == "ERM"
 

@@ -40,7 +40,7 @@ def pair(request: pytest.FixtureRequest) -> list[Cell]:
 def test_metrics_and_table_are_the_numbers_of_the_board(pair: list[Cell]) -> None:
     erm, knn = pair
     (dataset,) = collect(pair).datasets
-    (row,) = (row for row in board(dataset).rows if row.method == "knn")
+    (row,) = (row for row in board(dataset, "id", "runs").rows if row.method == "knn")
     shown = note.show(knn, erm)
     rows = pd.read_csv(io.BytesIO(shown.files["measures.csv"])).set_index(["test", "measure"])
     for measure in (key for key in row.estimates if ("id", key) in rows.index):

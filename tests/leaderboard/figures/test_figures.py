@@ -82,7 +82,7 @@ def build(results: Results, structures: Structures = dict) -> list[Figure]:
 
 def pareto_of(dataset: Dataset) -> Figure:
     looks = styles([entry.title for entry in dataset.entries], "ERM")
-    figure = draw(Drawing(pareto.pareto, (board(dataset), "", looks, "ERM")))
+    figure = draw(Drawing(pareto.pareto, (board(dataset, "id", "runs"), "", looks, "ERM")))
     assert figure
     return figure
 
@@ -117,7 +117,7 @@ def test_under_halves_nothing_is_compared_across_halvings():
     (halves,) = collect(cells).by_sampling
     drawings = {drawing.draw for drawing in of_results(halves)}
     assert drawings == {forest, pareto.overall, ranks.critical_difference, heat_map}, "no triage"
-    pair = contrast(halves.datasets[0], board(halves.datasets[0]))
+    pair = contrast(halves.datasets[0], board(halves.datasets[0], "id", "runs"))
     classes = classes_of_erm(cells)
     np.testing.assert_allclose(pair.erm_flips, np.mean([classes[i] != classes[i + 1] for i in (0, 2, 4)], axis=0))
 
@@ -250,7 +250,7 @@ def test_building_leaves_no_figure_and_no_setting_behind(results):
 
 
 def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
-    rows = {row.title: row.estimates for row in board(results.dataset("one")).rows}
+    rows = {row.title: row.estimates for row in board(results.dataset("one"), "id", "runs").rows}
     alt = pareto_of(results.dataset("one")).alt
     for title in ("ERM", "Twin-bootstrap λ=300"):
         accuracy, churn = rows[title]["matched_accuracy"], rows[title]["matched_churn"]
@@ -263,10 +263,10 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
     results = collect(made_up(40, noise))
     one = results.dataset("one")
-    kept, note = calmest(results.methods()[1:], [board(one)])
-    assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
+    kept, note = calmest(results.methods()[1:], [board(one, "id", "runs")])
+    assert set(kept) == set([row.title for row in board(one, "id", "runs").rows if row.title != "ERM"][: MOST - 1])
     assert f"of 15 methods beside ERM, the {MOST - 1} that churn least" in note
-    assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
+    assert calmest(["a", "b"], [board(one, "id", "runs")]) == (["a", "b"], "")
     figure = pareto_of(one)
     assert note in figure.caption
     assert all((f">{title}<" in figure.svg) == (title in (*kept, "ERM")) for title in noise)
@@ -364,14 +364,14 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     constant[..., 0] = 1
     cells.append(named("one", "Constant", constant, cells[0].predictions["id"].y, {}))
     results = collect(cells)
-    pair = contrast(results.datasets[0], board(results.datasets[0]))
+    pair = contrast(results.datasets[0], board(results.datasets[0], "id", "runs"))
     assert pair.method == "Twin-bootstrap λ=300"
     pairs = combinations(classes_of_erm(cells), 2)
     np.testing.assert_allclose(pair.erm_flips, np.mean([a != b for a, b in pairs], axis=0))
 
 
 def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
-    pair = contrast(results.dataset("one"), board(results.dataset("one")))
+    pair = contrast(results.dataset("one"), board(results.dataset("one"), "id", "runs"))
     eligible = int(((pair.erm_flips >= FLIPPING) & (pair.other_flips == 0)).sum())
     assert eligible > 1
     alt = next(f.alt for f in figures if f.key == "cases-one")

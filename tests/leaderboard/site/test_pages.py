@@ -292,7 +292,7 @@ def test_the_plot_of_a_dataset_has_the_rows_of_its_first_table(page: Page, resul
     page.wait("typeof chart !== 'undefined' && chart !== null")
     assert "MAE (pIC50)" in page.run("return chart.options.scales.x.title.text")
     points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.x, p.y, p.reference, p.hollow])")
-    rows = board(results.dataset("r")).rows
+    rows = board(results.dataset("r"), "id", "runs").rows
     measures = (KEPT["regression"], ORDER["regression"])
     assert [title for title, *_ in points] == [row.title for row in rows]
     for row, (title, x, y, *marked) in zip(rows, points, strict=True):
