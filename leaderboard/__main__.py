@@ -260,11 +260,8 @@ def compare(
     from leaderboard.write.formats import to_markdown
 
     kind = commands.interval_kind(ci)
-    if (second and markdown) or (not second and (measure or sampling or on != "headline" or kind != "runs")):
-        raise UserError(
-            "--measure, --on, --sampling and --ci are for two methods, as in twin bagging, which are printed; "
-            "--markdown is for published numbers"
-        )
+    if second and markdown:
+        raise UserError("--markdown is for published numbers: two methods are printed; send the output to a file")
     store = store or commands.own_store()
     if second:
         store = store or str(published.PUBLISHED)
@@ -275,6 +272,8 @@ def compare(
     paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"
     if not paper.is_file():
         raise UserError(f"{first}: no such file of published numbers; to compare methods, name two, as in twin bagging")
+    if measure or sampling or on != "headline" or kind != "runs":
+        raise UserError("--measure, --on, --sampling and --ci are for two methods: name both, as in twin bagging")
     if markdown is not None and markdown.exists() and markdown.samefile(paper):
         raise UserError(f"--markdown {markdown}: it is read: expected a file of its own to write to")
     rows = read(paper)  # before the results, which take long
@@ -310,46 +309,24 @@ def cite(
     typer.echo(one.bibtex, nl=False)
 
 
-SUBMISSIONS = typer.Option(help="Folder of all submissions (METHOD/VERSION), which is searched for copies.")
-SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
-
-
-@app.command()
-def pack(
-    method: Annotated[str, typer.Argument(help="Name or title of a method that ran with all train seeds.")],
-    version: Annotated[str, typer.Option(help="Version of the submission, used as the folder name.")] = "1.0",
-    submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
-    store: Annotated[str, STORE] = "",
-) -> None:
-    """Pack the recorded results of a method as a submission, with a submission.yml for you to complete.
-
-    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
-    """
-    from leaderboard.read import published
-    from leaderboard.read.stored import read
-    from leaderboard.submission.pack import pack
-
-    known = {name for name, _ in published.listed_methods()}
-    folder, left_out = pack(read(store)[0], method, version, submissions, known)
-    names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
-    typer.echo("\n  ".join([f"wrote {folder}", *names]))
-    if left_out:
-        typer.echo("\n  ".join(["left out:", *left_out]))
-    if not any(name.startswith("predictions/halves/") for name in names):
-        typer.echo(
-            "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,\n"
-            "  run with --sampling halves, and pack again"
-        )
-    typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run\n  churn submit {folder}")
-
-
 @app.command()
 def submit(
-    folder: Annotated[Path, SUBMISSION],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder METHOD/VERSION; if it is new, recorded results of METHOD are packed there.")
+    ],
     check: Annotated[bool, typer.Option("--check", help="Only check it against the rules; record nothing.")] = False,
-    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Retrain its code on one dataset, and mark what agrees as verified.")
+    ] = False,
+    submissions: Annotated[
+        Path, typer.Option(help="Folder of all submissions (METHOD/VERSION), which is searched for copies.")
+    ] = Path("submissions"),
     comment: Annotated[
         Path | None, typer.Option(help="With --check: write its places in the rankings to this Markdown file.")
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="With --verify: the dataset.", show_default="one at random")] = "",
+    sampling: Annotated[
+        Sampling | None, typer.Option(help="With --verify: the sampling; only its results are marked.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the pages; an existing site is replaced.", show_default="site")
@@ -359,18 +336,30 @@ def submit(
 
     What was verified stays so if neither its predictions nor the method's file have changed. If its code is in
     methods/, its contract is checked first. The pages and the place use the store's results and the published ones on
-    the same datasets.
+    the same datasets. submissions/README.md says what --verify does and proves.
     """
+    if check and verify:
+        raise UserError("--check records nothing, and --verify checks, too: leave out one of the two")
+    if out and (check or verify):
+        raise UserError("--out is for the pages, which --check and --verify do not build: leave it out")
+    if comment and not check:
+        raise UserError("--comment is for --check: submit prints the places itself")
+    if (dataset or sampling) and not verify:
+        raise UserError("--dataset and --sampling are for --verify: a submission names its own")
+    if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
+    if verify:
+        _verify(folder, submissions, dataset, sampling or "halves")
+        return
+    if not (folder.exists() or check or out):
+        _pack(folder)
+        return
     from benchmark.files import save
     from leaderboard.read import published
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places, to_comment
     from leaderboard.submission.read import folders, open_folder
 
-    if (out and check) or (comment and not check):
-        raise UserError("--out is for the pages, which --check does not build, and --comment for --check")
-    if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
-        raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
     open_folder(folder)  # before the published results are read, which takes seconds
     if not folders(submissions):
         typer.echo(f"{submissions}: no submission (METHOD/VERSION) to search for copies", err=True)
@@ -411,25 +400,39 @@ def submit(
     typer.echo(f"{number_of(len(cells), 'cell')} recorded in {store.uri}: {page}")
 
 
-@app.command()
-def verify(
-    method: Annotated[str, typer.Argument(help="Submitted method with code in methods/.")],
-    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    dataset: Annotated[str, typer.Option(help="Dataset to run.", show_default="one at random")] = "",
-    sampling: Annotated[Sampling, typer.Option(help="Sampling to run under; only its results are marked.")] = "halves",
-) -> None:
-    """Rerun a submitted method on one random dataset, and mark what was rerun as verified if the results agree.
+def _pack(folder: Path) -> None:
+    """Pack the recorded results of a method as a new submission, for its author to complete."""
+    from leaderboard.read import published
+    from leaderboard.read.stored import read
+    from leaderboard.submission.pack import pack
 
-    The method is checked, then retrained on fresh train seeds and a fresh canonical seed. Each retraining is a process
-    that gets only the rows that the sampling grants it: under halves, the rows of its own half. See
-    submissions/README.md for what this proves.
-    """
-    typer.echo(f"verifying {method}: its results against the rules, then its code on one dataset", err=True)
+    known = {name for name, _ in published.listed_methods()}
+    try:
+        packed, left_out = pack(read()[0], folder.parent.name, folder.name, folder.parent.parent, known)
+    except UserError as error:
+        raise UserError(f"{folder}: no such folder, so recorded results would be packed there: {error}") from error
+    names = [path.relative_to(packed).as_posix() for path in sorted(packed.glob("predictions/*/*"))]
+    typer.echo("\n  ".join([f"wrote {packed}", *names]))
+    if left_out:
+        typer.echo("\n  ".join(["left out:", *left_out]))
+    if not any(name.startswith("predictions/halves/") for name in names):
+        typer.echo(
+            "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,\n"
+            "  run with --sampling halves, and pack again"
+        )
+    typer.echo(f"next: add authors and a description to {packed / 'submission.yml'}, then run\n  churn submit {packed}")
+
+
+def _verify(folder: Path, submissions: Path, dataset: str, sampling: Sampling) -> None:
+    """Retrain a submitted method on one dataset, and mark what was retrained as verified if the results agree."""
+    typer.echo(f"verifying {folder}: its results against the rules, then its code on one dataset", err=True)
     from leaderboard.read import published
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
+    from leaderboard.submission.read import open_folder
 
-    submission = validate(verify.newest(submissions, method), submissions, published.shipped())
+    open_folder(folder)  # before the published results are read, which takes seconds
+    submission = validate(folder, submissions, published.shipped())
     from benchmark.store.tracking import Store  # MLflow takes seconds to import
 
     def began(name: str) -> None:
@@ -439,12 +442,12 @@ def verify(
     rerun = verify.rerun(submission, sampling, dataset, began=began)
     typer.echo("\n".join([*map(str, rerun.checks), verify.CONFINED]))
     if not rerun.agrees:
-        typer.echo(f"{method} stays self-reported", err=True)
+        typer.echo(f"{submission.method} stays self-reported", err=True)
         raise typer.Exit(1)
     own = {cell.key.digest for cell in submission.cells}
     for cell in verify.mark(submission, store.cells(own), rerun):
         store.log(cell)
-    typer.echo(f"{method} is verified on {rerun.dataset} under {sampling}")
+    typer.echo(f"{submission.method} is verified on {rerun.dataset} under {sampling}")
 
 
 for command in (commands.score, commands.power, commands.gate, commands.update):

@@ -106,7 +106,7 @@ class ChurnEvaluator(ModelEvaluator):
             values, table = _compared(old, new, model_type == REGRESSOR)
         except UserError as error:
             where = "; evaluator_config has these options as keys, such as {'classes': ['inactive', 'active']}"
-            known = any(f"--{name}" in str(error) for name in OPTIONS)
+            known = model_type == CLASSIFIER and any(f"--{name}" in str(error) for name in OPTIONS)
             raise MlflowException.invalid_parameter_value(f"{error}{where if known else ''}") from error
         path = "churn/differences" if model_type == REGRESSOR else "churn/flips"
         metrics = {
@@ -131,9 +131,13 @@ def _options(config: Mapping[str, Any], model_type: str) -> "Options":
     """Return how predictions are to be read. Raises UserError for a key of another type."""
     from leaderboard.scoring.roles import Options
 
-    given: dict[str, Any] = {"kind": "values" if model_type == REGRESSOR else ""}
+    if model_type == REGRESSOR:
+        if asked := [key for key in OPTIONS if key in config]:
+            raise UserError(f"evaluator_config: {asked[0]!r} is for a classifier: leave it out for a regressor")
+        return Options(kind="values")
+    given: dict[str, Any] = {}
     for key in OPTIONS:
-        value = config.get(key, given.get(key, ()))
+        value = config.get(key, ())
         several = [value] if isinstance(value, str) else value
         if not (isinstance(several, list | tuple) and all(isinstance(one, str) for one in several)):
             raise UserError(f"evaluator_config: {key!r}: expected a text or a list of texts, found {value!r}")

@@ -39,7 +39,7 @@ FIRST: dict[str, set[str]] = {
     "leaderboard score runs.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
     "leaderboard power --store kept": set(),
-    "leaderboard verify mine": set(),
+    "leaderboard submit submissions/mine/1.0 --verify": set(),
 }
 """What else a command may have imported by its first output."""
 WHOLE: dict[str, set[str]] = {

@@ -101,12 +101,14 @@ def medians(path: Path) -> pd.DataFrame:
     """Return the dataset, title and median seconds of each cell, and its multiple of ERM's on the dataset."""
     cells = pd.read_json(path, lines=True, dtype=False).groupby("cell")
     found = cells.agg({"dataset": "first", "title": "first", "seconds": "median"})
-    erm = found[found["title"] == "ERM"].set_index("dataset")["seconds"]
+    erm = found[found["title"] == "ERM"].groupby("dataset")["seconds"].last()  # of the last revision
     return found.assign(multiple=found["seconds"] / found["dataset"].map(erm))
 
 
 def compare(first: Path, second: Path) -> None:
     """Print the ratio of two measurements of the board's column: multiples of ERM's time, averaged over datasets."""
+    if lacking := [path.name for path in (first, second) if medians(path)["multiple"].isna().any()]:
+        sys.exit(f"{', '.join(lacking)}: no times of ERM on some datasets")
     both = medians(first).join(medians(second)["multiple"].rename("other"), how="inner").groupby("title")
     ratios = both["multiple"].mean() / both["other"].mean()
     for title, ratio in ratios.sort_values().items():

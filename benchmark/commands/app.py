@@ -1,6 +1,7 @@
 """Base of both command lines."""
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -27,7 +28,10 @@ class Command(TyperCommand):
         single = [p for p in given if p.nargs != -1 and not any(getattr(p, k, False) for k in ("multiple", "is_flag"))]
         if twice := next((param for i, param in enumerate(single) if param in single[:i]), None):
             found = single.count(twice)
-            raise UserError(f"{twice.opts[0]}: expected once, found {found} times: give all its values at once")
+            raise UserError(
+                f"{twice.opts[0]}: expected once, found {found} times: give it once, with commas if it takes several "
+                "values"
+            )
         return super().parse_args(ctx, args)
 
 
@@ -63,7 +67,7 @@ class App(typer.Typer):
             if isinstance(error, OSError):
                 if error.filename is not None:
                     about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
-                elif error.errno == ENOENT:  # of os.getcwd
+                elif error.errno == ENOENT and error.strerror == os.strerror(ENOENT):  # of os.getcwd
                     about = "the working folder is gone: go to another"
                 else:
                     raise

@@ -94,7 +94,7 @@ def health(
         bool, typer.Option("--families", help="Compare all datasets on this machine instead, and check their families.")
     ] = False,
     csv: Annotated[
-        Path | None, typer.Option(help="Write this CSV instead: a line for each dataset, or pair of --families.")
+        Path | None, typer.Option(help="Write figures of all datasets here (--families: of pairs) to this CSV.")
     ] = None,
     offline: Offline = False,
 ) -> None:
@@ -162,7 +162,7 @@ def _families(csv: Path | None) -> int:
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Excel, Parquet or SDF, uncompressed or .gz.")],
     target: Annotated[
-        str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
+        str, typer.Option(help="The column to predict; several, with commas, make a dataset each. Not with --update.")
     ] = "",
     smiles: Annotated[
         str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name, or as content")
@@ -191,7 +191,9 @@ def new_dataset(
         str, typer.Option(help="scaffold:0.8 (default), random:0.8, or time, group, given or fold, as in time:COLUMN.")
     ] = "",
     merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
-    one_hot: Annotated[str, typer.Option(help="Columns, separated by commas, of which each text is a feature.")] = "",
+    one_hot: Annotated[
+        str, typer.Option(help="Columns, separated by commas, of which each distinct text becomes a feature.")
+    ] = "",
     sample: Annotated[
         str, typer.Option(help="Rows to use, drawn at random, or all.", show_default=f"{SAMPLED:,} of > {MANY_ROWS:,}")
     ] = "",
@@ -334,7 +336,7 @@ def _next_version(file: Path, name: str, sheet: str) -> None:
     for line in filter(None, (found.doubt, *found.notes)):
         say(f"  {line}")
     if any("--" in line for line in found.notes):
-        say(f"  an update takes no option: write those that are named here as fields into {path.name}")
+        say(f"  an update takes no such option: write those that are named here as fields into {path.name}")
     _say_report(spec, examine(spec, 99), short=True)
     if found.ignored:
         say(f"  not features, because {last} has no such columns: {', '.join(map(repr, found.ignored))}")
@@ -382,7 +384,11 @@ def export_protocol(
     chosen = parse_seeds(seeds) if seeds else ()
     path = export(dataset, out, parse_splits(canonical_seed), chosen, sampling)
     about = json.loads(path.read_text(encoding="utf-8"))
-    then = "next: churn score; submissions/README.md says which datasets, samplings and seeds a submission takes"
+    then = (
+        "next: churn score; a submission takes a dataset without settings, under "
+        f"{', '.join(SUBMITTED[:-1])} or {SUBMITTED[-1]}, canonical seed {CANONICAL_SEEDS[0]} and train seeds 1 to "
+        f"{TRAIN_SEEDS[sampling][-1]}, and at most {MOST_SEEDS} of these"
+    )
     splits, trained = about["splits"], about["train_seeds"]
     needed = {*map(str, CANONICAL_SEEDS)} <= {*splits} and {*TRAIN_SEEDS[sampling]} <= {*trained}
     few = len(splits) <= MOST_SPLITS and len(trained) <= MOST_SEEDS

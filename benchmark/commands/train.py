@@ -312,11 +312,15 @@ def study(
     canonical_seed: options.CanonicalSeeds = "",
     sampling: Annotated[Sampling | None, typer.Option(help="As for run, for studies that take one.")] = None,
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
+    ] = None,
     jobs: options.Jobs = None,
     device: options.DeviceOption = "auto",
     offline: options.Offline = False,
-    store: Annotated[str, typer.Option(help="Only print the answer of this store or folder of results.")] = "",
+    store: Annotated[
+        str, typer.Option(help="Only print the answer of this MLflow store or folder of results; train nothing.")
+    ] = "",
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
     from benchmark.studies import discover, make_study

@@ -21,7 +21,7 @@ from benchmark.data.describe import Options, categories, meaning_of, table_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
-from benchmark.data.readers import MISSING, REPEATED, WORKBOOK, refuse_repeated
+from benchmark.data.readers import LINE, MISSING, REPEATED, WORKBOOK, refuse_repeated
 from benchmark.data.rows import (
     Rows,
     feature_columns,
@@ -200,7 +200,7 @@ def next_version(file: Path, name: str, sheet: str = "") -> tuple[Path, str, Cha
     fields = tomllib.loads(toml.read_text(encoding="utf-8"))
     content = contents(file)
     digest = hashlib.sha256(content).hexdigest()
-    if digest == fields["sha256"]:
+    if digest == fields["sha256"] and sheet in ("", fields.get("sheet", "")):
         raise UserError(f"{file} is the table of {last}: nothing has changed")
     kept = _kept(folder, fields["sha256"])
     source = load_spec(str(toml)).source.removeprefix("file:")
@@ -241,9 +241,9 @@ def next_version(file: Path, name: str, sheet: str = "") -> tuple[Path, str, Cha
         if isinstance(error.__cause__, OSError):
             raise  # such as a full disk
         raise UserError(
-            f"{error}; --update takes the fields of {toml}, and no option: if the table is right, add there what it "
-            "needs, such as 'missing' (for --ignore-value), 'decimal', 'classes', or 'bounds' (with 'relation', if a "
-            "column says which they are), or describe it as a dataset of its own, with another --name"
+            f"{error}; --update takes the fields of {toml}, and no such option: if the table is right, add there what "
+            "it needs, such as 'missing' (for --ignore-value), 'decimal', 'classes', or 'bounds' (with 'relation', if "
+            "a column says which they are), or describe it as a dataset of its own, with another --name"
         ) from error
     return path, last, replace(_changed(spec, load_spec(path.stem)), ignored=ignored, notes=notes)
 
@@ -270,11 +270,6 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
     except UserError:
         return ()
     meaning, notes = said(table)
-    if meaning["decimal"] == "," and not last.decimal:
-        raise UserError(
-            f"{file.name}: the numbers in {last.target!r} have a decimal comma, and those of {last.name} a point: "
-            "write them with a point, too"
-        )
     relation, bounds = meaning.get("relation", ""), "[<>≤≥]"
     if relation and not last.relation:
         held = before[relation].str.contains(bounds).any() if relation in before else False
@@ -297,6 +292,13 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
 def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> None:
     """Raise UserError if numbers of a new version seem to have another decimal mark than the ``last``."""
     if not last.decimal:
+        texts = table[last.target] if last.target in table else pd.Series(dtype=str)
+        commas = texts[texts.str.fullmatch(r"\s*[-+\u2212]?\d+,(\d{1,2}|\d{4,})\s*")]
+        if len(commas) and (last.task == "regression" or last.cut):
+            raise UserError(
+                f"{file}: column {last.target!r}, line {table[LINE][commas.index[0]]}: {commas.iloc[0]!r} has a "
+                f"decimal comma, as no number of {last.name} has: write it with a point"
+            )
         return
     before = raw_table(last)
     names = [last.target, *(own_columns(before, last) if "columns" in last.features else ())]
@@ -331,7 +333,8 @@ def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
 
 def _doubt(before: Mapping[str, Counter[Any]], after: Mapping[str, Counter[Any]]) -> str:
     """Return what to say if new or changed numbers are far from those before: further than five widths of one of them.
-    Of fewer than ``FEWEST``, three or more are far if all are on one side, fewer if they are a factor of ten away."""
+    Of fewer than ``FEWEST``, three or more are far if all are on one side of those before, one or two only if they are
+    also five widths or a factor of ten away."""
     known = [number for of in before.values() for number in of.elements()]
     fresh = [number for key, of in after.items() if {*before.get(key, ())} != {*of} for number in of.elements()]
     if not fresh:

@@ -254,8 +254,8 @@ def _prepare(
         wrong = {words: table[table[reason]] for reason, words in REASONS.items()}
         listed = [f"{words}: {len(of)} (line {of['line'].iloc[0]})" for words, of in wrong.items() if len(of)]
         raise UserError(
-            f"{spec.name}: no row can be used: {'; '.join(listed)}: correct the table, or the columns and rules of "
-            "the dataset"
+            f"{spec.name}: no row can be used: {'; '.join(listed) or 'the table has none'}: correct the table, or the "
+            "columns and rules of the dataset"
         )
     table["id"] = ""
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)

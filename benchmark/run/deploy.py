@@ -71,7 +71,7 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
     for cell in cells:
         refuse_images(load_spec(cell.dataset))
         if cell.key.device != CPU:
-            raise UserError("--log-models trains on the CPU, and cannot reproduce those of a GPU: add --device cpu")
+            raise UserError("--log-models trains on the CPU, which repeats no GPU's predictions: add --device cpu")
     if register and register != AUTO and len(cells) > 1:
         raise UserError(f"--register {register}: {len(cells)} models cannot be versions of one model: use {AUTO}")
     if register and not re.fullmatch(r"[\w. -]+", register):

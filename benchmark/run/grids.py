@@ -37,10 +37,15 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     seeds: str = "10"
 
     def grids(self) -> Iterator[list[Grid]]:
-        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time."""
+        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time.
+
+        Raises UserError if the block has no dataset.
+        """
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         specs = {dataset: as_written(dataset.partition("@")[0]) for dataset in expand(self.dataset)}
         specs = {dataset: spec for dataset, spec in specs.items() if self.task in (None, spec.task)}
+        if not specs:
+            raise UserError(f"no dataset in {self.dataset!r} is a {self.task}")
         for features, (dataset, spec) in itertools.product(self.features, specs.items()):
             if features and not spec.smiles:
                 continue
@@ -61,11 +66,9 @@ class Block(BaseModel, frozen=True, extra="forbid"):
             if not items(self.method):
                 raise UserError(f"method = {self.method!r}: expected the name of a method")
             refuse_lone_halves(parse_seeds(self.seeds), self.sampling)
-            grids = [grid for grids in self.grids() for grid in grids]
-            if not grids:
-                raise UserError(f"dataset = {self.dataset!r}: none has the task and the rows that the block needs")
             every = {
                 (name, spec.task, spec.backbone, grid.learner, grid.features, grid.tune)
+                for grids in self.grids()
                 for grid in grids
                 for spec in [as_written(grid.datasets[0].partition("@")[0])]
                 for name in grid.methods
@@ -99,7 +102,7 @@ def read(path: Path, only: str = "") -> Grids:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path}: not a file of grids: field {field!r}: {first['msg']}") from error
+        raise UserError(f"{path}: not a file of grids, with tables [[block]]: {field!r}: {first['msg']}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a file of grids: {error}") from error
     names = [block.name for block in content.block]

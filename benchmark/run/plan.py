@@ -61,8 +61,10 @@ def costs(cells: Sequence[Planned], ratios: dict[tuple[str, ...], float] | None 
                     fit *= ratios[alike]
                 seconds += len(cell.key.seeds) * (fit + RUN_SECONDS)
             except (Exception, SystemExit) as error:  # any code may be in a method
-                name = f"{cell.title} on {cell.key.place}"
-                raise UserError(f"{name} fails: {located(error)}: correct the method, or leave it out") from error
+                raise UserError(
+                    f"{cell.title} on {cell.key.place} fails on {FEW_ROWS[1]:,} or fewer rows, so that its cost cannot "
+                    f"be estimated: {located(error)}: correct the method, or leave it out"
+                ) from error
         tests = sum(len(test) for test in problem.evals.values())
         size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
         yield Cost(dataset, canonical_seed, len(group), retrainings, seconds, size)

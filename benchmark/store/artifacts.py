@@ -37,9 +37,9 @@ def local_path(uri: str) -> Path | None:
     return Path(url2pathname(parts.path)) if parts.scheme in ("", "file") and not parts.netloc else None
 
 
-def is_empty(uri: str, address: str) -> bool:
-    """Return whether a folder of artifacts of the tracking store at ``address`` has no files."""
-    return not get_artifact_repository(uri, tracking_uri=address).list_artifacts()
+def names(uri: str, address: str) -> set[str]:
+    """Return the names of the files in a folder of artifacts of the tracking store at ``address``."""
+    return {Path(file.path).name for file in get_artifact_repository(uri, tracking_uri=address).list_artifacts()}
 
 
 @contextmanager

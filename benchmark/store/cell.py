@@ -322,7 +322,9 @@ def _check(key: CellKey, facts: Facts, predictions: Mapping[str, Predictions]) -
         if len(set(p.ids.tolist())) < len(p.ids):
             raise ValueError(f"{test}: an example is repeated")
         if facts.class_rows and (p.task, len(facts.class_rows)) != ("classification", p.values.shape[2]):
-            raise ValueError(f"facts: class_rows: expected the rows of each class, found {facts.class_rows}")
+            raise ValueError(
+                f"facts: class_rows: expected the rows of each of {p.values.shape[2]} classes, found {facts.class_rows}"
+            )
         numbers = np.issubdtype(p.y.dtype, np.integer) or np.issubdtype(p.y.dtype, np.floating)
         classes = p.values.shape[2] if p.task == "classification" else 0
         if not numbers or not np.isfinite(p.y).all() or (classes and not set(p.y.tolist()) <= {*range(classes)}):

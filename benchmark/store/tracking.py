@@ -28,7 +28,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID as PARENT
 from pydantic_core import from_json
 
 from benchmark.store import describe, earlier, folder, note
-from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
+from benchmark.store.artifacts import local_folder, names, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import deferred
 from benchmark.store.opening import all_pages, file_of, prepare, refused, translated_errors, uri
@@ -39,7 +39,7 @@ logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tra
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
 GONE = "GONE"
-"""Status of a finished run whose cell is no longer among its artifacts."""
+"""Status of a finished run whose cell, or its predictions on the ID test, is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
 """Characters of the name, and links in the description, of the run of ``mlflow run``."""
 
@@ -73,9 +73,10 @@ class Store:
                 if digest in wanted and run.info.status == "FINISHED" and earlier.KEY not in run.data.tags
             }
             with ThreadPoolExecutor() as pool:  # a server is asked about each
-                empty = pool.map(partial(is_empty, address=self.uri), looked_at.values())
-                gone = dict(zip(looked_at, empty, strict=True))
-        return {digest: GONE if gone.get(digest) else run.info.status for digest, run in known.items()}
+                here = pool.map(partial(names, address=self.uri), looked_at.values())
+                whole = {folder.HEAD, f"id{folder.TABLE}"}
+                gone = {digest for digest, files in zip(looked_at, here, strict=True) if not whole <= files}
+        return {digest: GONE if digest in gone else run.info.status for digest, run in known.items()}
 
     def refuse_closed(self, keys: Iterable[CellKey]) -> None:
         """Raise TrackingError for an experiment of ``keys`` that is deleted, or that the user may not write to."""

@@ -137,12 +137,9 @@ def name_rows(trainer: Trainer, problem: Problem, method: Pipeline, halvings: in
     starts = range(0, halvings, AT_ONCE)
     items = [(problem, method, start, min(start + AT_ONCE, halvings)) for start in starts]
     parts = trainer.map(trained, items)
-    about = {"dataset": problem.name, "split": problem.canonical_seed, "halvings": halvings}
-    return (
-        about
-        | {"method": title(method, problem.task)}
-        | claims(problem, *(np.concatenate([part[i] for part in parts]) for i in range(2)))
-    )
+    about = {"dataset": problem.name, "split": problem.canonical_seed, "method": title(method, problem.task)}
+    claimed = claims(problem, *(np.concatenate([part[i] for part in parts]) for i in range(2)))
+    return about | {"halvings": halvings} | claimed
 
 
 def trained(problem: Problem, method: Pipeline, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

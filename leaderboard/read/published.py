@@ -12,7 +12,7 @@ with numbers rounded to what statistics need (``packed_outputs`` there).
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
     """Return what can be read in ``folder``. Raises UserError if it holds no results.
 
     ``leading`` restricts it to the cells that ``Results.leading`` keeps, without variants, ``datasets`` to those of
-    datasets with these names, and ``reference`` to those of ERM; a damaged cell may be any of them.
+    datasets with these names, and ``reference`` to those of ERM; a cell whose key is damaged may be any of them.
     """
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
@@ -102,13 +102,12 @@ def contents(folder: Path, leading: bool = False, datasets: Collection[str] = ()
 
     for number, head in enumerate(manifest.cells, 1):
         try:
-            facts = (manifest.shared[head["shared"]] if "shared" in head else {}) | head["facts"]
-            variant = facts.get("dataset", {}).get("group") == "variant"
-            heads.append(
-                _Head(number, decode_key(head["key"]), variant, bool(facts.get("study")), head | {"facts": facts})
-            )
+            heads.append(_head(number, head, manifest.shared))
         except MALFORMED as error:
-            leave_out(number, head, error)
+            key = head["key"] if isinstance(head, dict) and isinstance(head.get("key"), dict) else {}
+            others = bool(datasets) and isinstance(of := key.get("dataset"), str) and of not in datasets
+            if not (others or (reference and key.get("method", REFERENCE) != REFERENCE)):
+                leave_out(number, head, error)
     own = [head for head in heads if not (head.variant or head.study)]
     first = {head.key.dataset: head.rank for head in sorted(own, key=lambda head: -head.rank)}
     for head in heads:
@@ -159,6 +158,23 @@ class _Head(NamedTuple):
     @property
     def rank(self) -> int:
         return LEADING.index(self.key.sampling)
+
+
+def _head(number: int, content: Any, shared: Mapping[str, Any]) -> _Head:
+    """Return a cell as a manifest has it. Raises ``MALFORMED``."""
+    if not isinstance(content, dict):
+        raise ValueError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(content)[:80]!r}")
+    if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - content.keys():
+        raise ValueError(f"{sorted(missing)[0]} is missing")
+    facts = content["facts"]
+    if not isinstance(facts, dict):
+        raise ValueError(f"facts: expected a table, found {str(facts)[:80]!r}")
+    if "shared" in content:
+        if (name := str(content["shared"])) not in shared:
+            raise ValueError(f"the manifest has no shared facts {name[:80]!r}")
+        facts = shared[name] | facts
+    variant = isinstance(of := facts.get("dataset"), dict) and of.get("group") == "variant"
+    return _Head(number, decode_key(content["key"]), variant, bool(facts.get("study")), content | {"facts": facts})
 
 
 class _Test(NamedTuple):

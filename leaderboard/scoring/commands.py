@@ -158,8 +158,10 @@ def _say_review(score: Score, table: pd.DataFrame, share: float, results: Result
             "runs ranked the examples, so their flips come first whatever the model."
         )
     else:
-        typer.echo("The two runs agree on every example; those with the smallest margin come first.")
-    shares = list(standing.captured(results, share).values()) if results and not regression else []
+        order = "in the order of the table" if score.margin is None else "those with the smallest margin first"
+        typer.echo(f"The two runs agree on every example; they are listed {order}.")
+    ranked = results is not None and score.margin is not None  # as the published ones are
+    shares = list(standing.captured(results, share).values()) if results and ranked else []
     if shares:
         typer.echo(
             f"On {len(shares)} published datasets, the first {share:.0%} as ranked by two runs of ERM "

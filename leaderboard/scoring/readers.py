@@ -77,7 +77,8 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
             _check_missing(part, part.role.truth, options)
             part.truth, part.place = _texts(part), f"truth: {part.role.truth}"
     result, classes_alone = _runs(parts, options), ""
-    if result[0].kind == "probabilities" and not (options.kind or options.logits):
+    doubts = said_of(parts, result, outside, options)
+    if result[0].kind == "probabilities" and not (options.kind or options.logits or options.probabilities):
         classes_alone = _with_classes(parts)
     if classes_alone:
         result = [replace(runs, kind="labels", values=runs.predicted_classes()) for runs in result]
@@ -93,7 +94,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{first.source} and {runs.source}: the true value of example {str(first.ids[t])!r} differs, {one} and "
                 f"{other}: expected the same in both: correct one, or give the right ones in a file with --truth"
             )
-    notes = [*filter(None, [named, classes_alone, *said_of(parts, result, outside, options), kept])]
+    notes = [*filter(None, [named, classes_alone, *doubts, kept])]
     columns = ["; ".join([*_said(part, bool(options.logits)), *notes]) + "." for part in parts]
     return [replace(runs, columns=text) for runs, text in zip(result, columns, strict=True)]
 
@@ -280,10 +281,12 @@ def _check_missing(part: Part, name: str, options: Options) -> None:
     rows = part.grid.at[np.isin(codes[part.grid.at], [-1, *_missing(texts.tolist(), options)])]
     if rows.size:
         row = int(rows.min())
-        text = texts[codes[row]] if codes[row] >= 0 else ""
+        what, remedy = "is empty", ""
+        if codes[row] >= 0:
+            what = f"{texts[codes[row]]!r} stands for a missing value"
+            remedy = " or, if it is a class, name all classes with --classes"
         raise UserError(
-            f"{part.table.name}, row {row + 1}, column {name!r}: {text!r} stands for a missing value: leave such "
-            "examples out of all tables or, if it is a class, name all classes with --classes"
+            f"{part.table.name}, row {row + 1}, column {name!r}: {what}: leave such examples out of all tables{remedy}"
         )
 
 
@@ -367,6 +370,7 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
         return cast(PredictionKind, options.kind)
     if spelled:
         if len(true) > 2 and not several:
+            _check_spelling(parts[0].table.name, true)
             raise UserError(
                 f"{shown} is named as the probability of one of two classes, but the true values are {len(true)} "
                 f"({', '.join(sorted(true, key=natural)[:6])}): say which with --kind values or --truth-column"
@@ -629,7 +633,7 @@ def _mismatch(name: str, classes: Mapping[str, Collection[str]], example: Sequen
         others = [other.casefold() for other in example if other.isalpha() and other != text]
         return negative(text) or text.casefold().endswith(tuple(others))
 
-    order = ",".join(sorted(example, key=lambda text: not first(text))[:6])
+    order = ",".join(sorted(example, key=lambda text: not first(text)))
     return UserError(
         f"{name}: {shown} do not match: write them alike, or name the classes in the order of their numbers or "
         f"probabilities with --classes, e.g. --classes {order}"

@@ -1,7 +1,7 @@
 """What the predictions of a submission show about their origin, against those of the suite on the same examples.
 
 Six numbers are compared with limits, which the suite's own methods stay clear of, with the exception named in
-``LIMITS``. They are evidence, not proof: a number below its limit marks a row, and only ``verify`` retrains it.
+``LIMITS``. They are evidence, not proof: a number below its limit marks a row, and only ``--verify`` retrains it.
 
 Shapes: R retrainings of one cell, T test examples.
 """

@@ -66,9 +66,11 @@ def _check(schema: pa.Schema, n_outputs: int) -> None:
     expected = dict.fromkeys(SEEDS, ("integers", kinds.is_integer))
     expected |= dict.fromkeys(TEXTS, ("text", lambda kind: kind in (pa.string(), pa.large_string())))
     expected |= dict.fromkeys(values, ("float32 or float64", lambda kind: kind in (pa.float32(), pa.float64())))
-    if sorted(schema.names) != sorted(expected):
-        found = ", ".join(schema.names)
-        raise ValueError(f"expected the columns {', '.join(expected)}, each once, found {found[:300]}")
+    missing = [name for name in expected if name not in schema.names]
+    odd = [name for name in schema.names if name not in expected or schema.names.count(name) > 1]
+    if missing or odd:
+        found = f"without {', '.join(missing)}" if missing else ", ".join(repr(name[:80]) for name in odd[:5])
+        raise ValueError(f"expected the columns {', '.join(expected)}, each once, found {found}")
     for field in schema:
         what, fits = expected[field.name]
         if not fits(field.type):

@@ -65,11 +65,11 @@ def pack(
     if set_apart and method_file(method):
         raise UserError(
             f"{name!r} ran as {' and '.join(set_apart)}, but a submission is of {method!r} with the defaults of its "
-            "file, which verify trains: change the defaults there, or run it without hyperparameters, and pack again"
+            "file, which --verify trains: change the defaults there, or run it without hyperparameters, and pack again"
         )
     folder = submissions / method / version
     if folder.exists():
-        raise UserError(f"{folder} exists: remove it, or choose another --version")
+        raise UserError(f"{folder} exists: remove it, or choose another version")
     protocols = {}
     for (sampling, dataset), cells in ready.items():
         problems = [load_problem(dataset, cell.key.canonical_seed) for cell in cells]
@@ -106,9 +106,10 @@ def _refuse_other_code(cells: list[Cell]) -> None:
         {part for code in of for part in code.split() if part.startswith(f"{key.method}@")} for of in (codes, now)
     )
     if len(trained | present) > 1:
+        now_is = f", but its file and those that it reads are now {' '.join(present)}" if present else ""
         raise UserError(
-            f"{key.method!r} was trained with {' and '.join(sorted(trained))}, but its file and those that it reads "
-            f"are now {' '.join(present) or 'elsewhere'}: run it again, so that results and code belong together"
+            f"{key.method!r} was trained with {' and '.join(sorted(trained))}{now_is}: run it again, so that all "
+            "results and the code belong together"
         )
 
 

@@ -8,12 +8,10 @@ give the same: otherwise, they depend on what else was running.
 
 import os
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +30,6 @@ from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
 from leaderboard.submission.check import STATUS, Submission, by_test, check_retrainings
-from leaderboard.submission.read import folders, open_folder
 
 VERIFIED = "verified"
 FALSE_ALARM = 0.05
@@ -83,18 +80,6 @@ class Rerun:
     @property
     def agrees(self) -> bool:
         return all(check.agrees for check in self.checks)
-
-
-def newest(submissions: Path, method: str) -> Path:
-    """Return the folder of a method's last version, 1.10 after 1.9, that is not superseded. Raises UserError."""
-    versions = sorted(
-        (path for path in folders(submissions) if path.parent.name == method),
-        key=lambda path: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path.name)],
-    )
-    if not versions:
-        raise did_you_mean("submission", method, sorted(path.name for path in submissions.glob("*") if path.is_dir()))
-    current = [path for path in versions if open_folder(path).description.superseded_by is None]
-    return (current or versions)[-1]
 
 
 def check_code(submission: Submission) -> str:

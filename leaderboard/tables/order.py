@@ -9,7 +9,6 @@ listed without a place. Methods in the order may differ by chance: ``resolution`
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +38,7 @@ FAMILIES = 5
 FEWEST_UNITS = 6
 """Number of families below which Wilcoxon's test cannot find a difference."""
 PERMUTED = 13
-"""Number of families up to which signs are permuted."""
+"""Number of families up to which SciPy permutes the signs of gaps with ties."""
 REHEARSED = 8
 """Number of families below which two thirds of them have no such interval."""
 ALPHA = 0.05
@@ -260,22 +259,28 @@ def resolution_elsewhere(
 def _signed_ranks(gaps: np.ndarray) -> np.ndarray:
     """Return p (P,) of Wilcoxon's test on each row of ``gaps`` (P, F): 1 if all are 0.
 
-    Of few families, it is the share of all assignments of signs whose sum of positive ranks is as far from the middle.
+    SciPy treats rows that share a call alike, and one row takes as long as all: those without ties share one, and those
+    with ties another. With ties, it permutes the signs of few gaps, and would rank them again each time.
     """
-    from scipy.stats import rankdata, wilcoxon  # slow to import
+    from scipy.stats import permutation_test, rankdata, wilcoxon  # slow to import
 
-    if gaps.shape[1] <= PERMUTED:
-        signs = np.array([*product((0, 1), repeat=gaps.shape[1])])
-        ranks = np.maximum(rankdata(np.abs(gaps), axis=1) - (gaps == 0).sum(axis=1, keepdims=True), 0)
-        middle = ranks.sum(axis=1, keepdims=True) / 2
-        own = np.abs((ranks * (gaps > 0)).sum(axis=1, keepdims=True) - middle)
-        return np.asarray((np.abs(ranks @ signs.T - middle) >= own).mean(axis=1))  # in quarters, which are exact
+    sizes = np.sort(np.abs(gaps), axis=1)
+    exact = (sizes[:, 0] > 0) & (np.diff(sizes, axis=1) > 0).all(axis=1)
     p = np.ones(len(gaps))
-    tied = (gaps == 0).any(axis=1) | (np.diff(np.sort(np.abs(gaps), axis=1), axis=1) == 0).any(axis=1)
-    for rows, method in ((~tied, "auto"), (tied & gaps.any(axis=1), "asymptotic")):  # SciPy treats rows of a call alike
-        if rows.any():
-            p[rows] = wilcoxon(gaps[rows], axis=1, method=method).pvalue
+    if exact.any():
+        p[exact] = wilcoxon(gaps[exact], axis=1).pvalue
+    tied = ~exact & gaps.any(axis=1)
+    permuted = tied & ~np.isnan(sizes).any(axis=1) & (gaps.shape[1] <= PERMUTED)
+    if (many := tied & ~permuted).any():
+        p[many] = wilcoxon(gaps[many], axis=1, method="asymptotic").pvalue
+    for i in np.flatnonzero(permuted):
+        ranks = np.sign(gaps[i]) * (rankdata(np.abs(gaps[i])) - (gaps[i] == 0).sum())
+        p[i] = permutation_test((ranks,), _positive, permutation_type="samples", vectorized=True).pvalue
     return p
+
+
+def _positive(ranks: np.ndarray, axis: int) -> np.ndarray:
+    return np.maximum(ranks, 0).sum(axis=axis)
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:

@@ -58,7 +58,14 @@ def prepare(results: Results, kind: IntervalKind) -> None:
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
         dataset.computed.update({(key,): getattr(known, key) for key in OF_DATASET})
-        dataset.computed.update({("card", kind): known.card, ("by_method", HIDDEN, kind): known.hidden})
+        dataset.computed["card", kind] = known.card
+        if _hides(dataset):
+            dataset.computed["by_method", HIDDEN, kind] = known.hidden
+
+
+def _hides(dataset: Dataset) -> bool:
+    """Tell whether a table asks for the hidden column of a dataset."""
+    return dataset.headline and dataset.reference is not None
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
@@ -77,6 +84,6 @@ def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
         typical=typical(dataset),
         curves=curves(dataset),
         flips_found=flips_found(dataset),
-        hidden=by_method(dataset, HIDDEN, kinds[0]) if dataset.headline and dataset.reference else {},
+        hidden=by_method(dataset, HIDDEN, kinds[0]) if _hides(dataset) else {},
     )
     return COMPUTED.dump_json(computed)

@@ -153,7 +153,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (["verify", ""], "submissions: no such folder"),
+        (["submit", "nobody/1.0", "--verify"], "expected a folder METHOD/VERSION that exists"),
         (["plan", "--canonical-seed", "1-1000000"], "canonical seeds '1-1000000': at most 10,000 are possible"),
         (["plan", "--seeds", "4000000000"], "at most 10,000 are possible"),
         (["plan", "--dataset", "x" * 10_000], "churn list shows datasets"),
@@ -161,7 +161,7 @@ def test_no_command_line_ends_in_a_traceback_or_takes_too_much(tmp_path, monkeyp
         (["export", "good.csv"], "good.csv is a file: name a folder"),
         (["export", "all", "--tidy", "all/csv"], "--tidy all/csv: is in all, which the next export replaces"),
         (["submit", "--check", ".", "--comment", "good.csv"], "good.csv: is a file of the submission"),
-        (["submit", "--check", ".", "--out", "site"], "--out is for the pages, which --check does not build"),
+        (["submit", "--check", ".", "--out", "site"], "--out is for the pages, which --check and --verify do"),
         (["compare", "erm", "bagging", "--markdown", "good.md"], "--markdown is for published numbers"),
         (["compare", "bagging"], "bagging: no such file of published numbers; to compare methods, name two"),
         (["compare", "--measure", "auroc"], "--measure, --on, --sampling and --ci are for two methods"),

@@ -273,6 +273,9 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
     columns, rows = (result.artifacts["churn/differences"].content[part] for part in ("columns", "data"))
     assert columns == ["example_id", "baseline", "candidate", "y_true", "difference"]
     assert [int(row[0]) for row in rows] == (np.argsort(-np.abs(a - b), kind="stable") + 1).tolist()
+    asked = {"evaluators": "churn", "evaluator_config": {"baseline": versions[2], "kind": "labels"}}
+    with pytest.raises(MlflowException, match="'kind' is for a classifier: leave it out for a regressor"):
+        evaluate(registry, *versions[:2], kind="regressor", targets="target", **asked)
 
 
 @pytest.mark.slow

@@ -93,12 +93,14 @@ def test_an_estimator_by_its_import_path_predicts_what_the_learner_does(text, ta
     assert not hidden & method.head.params.keys()
 
 
+@pytest.mark.parametrize("by_path", [False, True])
 @pytest.mark.parametrize("task", TASKS)
-def test_training_prints_nothing_and_writes_no_file(text, task, tmp_path, monkeypatch, capfd):
+def test_training_prints_nothing_and_writes_no_file(text, task, by_path, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     problem = synthetic(task, n=40)  # of so few rows, LightGBM says that it cannot split them
     sample, *_ = of(problem)
-    make_method(text, task).fit(sample).predict(problem.evals["id"].inputs)
+    method = make_method(path_of(text, task) if by_path else text, task)
+    method.fit(sample).predict(problem.evals["id"].inputs)
     assert capfd.readouterr() == ("", "")
     assert list(Path.cwd().iterdir()) == []
 

@@ -128,6 +128,15 @@ def test_a_damaged_weights_file_is_named_and_never_run(folder, tmp_path):
     assert not (tmp_path / "harm").exists()
 
 
+@pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
+def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, method):
+    problem = load_problem(f"b3db_measured@{VARIANT}")
+    assert problem.train.x.dtype == np.uint8
+    both = predicted(problem, method, [1, 2])
+    np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
+    assert not np.array_equal(both[0], both[1])
+
+
 @needs_gpu
 def test_a_gpu_gives_the_same_predictions_again(folder):
     problem = load_problem(f"b3db_measured@{VARIANT}")

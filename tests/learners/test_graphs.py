@@ -48,6 +48,13 @@ def problem_of(learner: NetworkLearner, dataset: str) -> Problem:
     return replace(problem, train=problem.train.take(slice(40)), evals=few)
 
 
+def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):
+    alone = torch.cat([outputs(network, [smiles]) for smiles in MOLECULES])
+    torch.testing.assert_close(outputs(network, MOLECULES), alone)
+    torch.testing.assert_close(outputs(network, MOLECULES[::-1]), alone.flip(0))
+    assert len({tuple(row) for row in alone.tolist()}) == len(MOLECULES)
+
+
 def test_remarks_of_rdkit_on_known_molecules_are_not_shown(learner, capfd):
     learner.prepared(np.array(["[2H].OC"]), CPU)
     assert capfd.readouterr().err == ""

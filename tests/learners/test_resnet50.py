@@ -46,6 +46,14 @@ def crops() -> torch.Tensor:
     return torch.stack([left, top, width, height])
 
 
+def test_random_crops_are_rectangles_within_the_image_and_half_of_them_are_mirrored(crops):
+    left, top, width, height = crops
+    assert (width < 0).float().mean().item() == pytest.approx(0.5, abs=0.03)
+    for start, length in ((torch.minimum(left, left + width), width.abs()), (top, height)):
+        assert start.min() > -1e-4
+        assert (start + length).max() < 1 + 1e-4
+
+
 def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
     """The rule, one crop at a time: area in [0.08, 1], log of the aspect in log [3/4, 4/3], ten tries."""
     rng = np.random.default_rng(0)
@@ -59,10 +67,7 @@ def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
                 break
         drawn.append((rng.uniform(0, 1 - size[0]), rng.uniform(0, 1 - size[1]), *size))
     left, top, width, height = crops.numpy()
-    assert (width < 0).mean() == pytest.approx(0.5, abs=0.03), "half are mirrored"
     ours = np.array([np.minimum(left, left + width), top, np.abs(width), height])
-    assert ours[:2].min() > -1e-4
-    assert (ours[:2] + ours[2:]).max() < 1 + 1e-4
     quantiles = np.linspace(0.05, 0.95, 10)
     np.testing.assert_allclose(
         np.quantile(ours, quantiles, axis=1), np.quantile(np.array(drawn).T, quantiles, axis=1), atol=0.025
@@ -109,11 +114,12 @@ def birds(waterbirds: Path, tmp_path: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")  # warnings of the hub's library
-def test_training_on_images_gives_a_seed_alone_what_it_gives_in_company(folder, birds):
+@pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
+def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, birds, method):
     problem = load_problem(birds)
     assert (problem.backbone, problem.recipe.lr) == ("resnet50", 1e-4)
-    both = predicted(problem, "erm", [1, 2])
-    np.testing.assert_array_equal(predicted(problem, "erm", [2]), both[1:])
+    both = predicted(problem, method, [1, 2])
+    np.testing.assert_array_equal(predicted(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from benchmark.learners._estimator import FittedEstimator
 from benchmark.learners.gaussian_process import GaussianProcess
@@ -82,10 +81,17 @@ def test_a_probability_is_the_weight_of_a_row_with_that_class():
     sample, test = sample_and_test("classification")
     share = np.where(np.arange(len(sample)) % 2, 1 / 3, 2 / 3)
     targets = share[:, None] * sample.labels + (1 - share[:, None]) * (1 - sample.labels)
+    rows = np.repeat(sample.rows, 3)
+    flipped = np.concatenate([[False, share[row] < 0.5, True] for row in sample.rows])
+    thrice = replace(
+        sample,
+        x=sample.x[rows],
+        y=np.where(flipped, 1 - sample.y[rows], sample.y[rows]),
+        smiles=sample.smiles[rows],
+        rows=np.arange(len(rows)),
+    )
     soft = Linear(l2=1.0).fit(sample.towards(targets)).predict(test.inputs)
-    twice, weights = np.repeat(sample.x[sample.rows], 2, axis=0), targets[sample.rows].ravel()
-    by_hand = LogisticRegression().fit(twice, np.tile([0, 1], len(sample.rows)), sample_weight=weights)
-    np.testing.assert_allclose(soft, by_hand.predict_proba(test.x), atol=1e-3)
+    np.testing.assert_allclose(soft, Linear(l2=3.0).fit(thrice).predict(test.inputs), atol=1e-3)
     assert np.abs(soft - Linear(l2=1.0).fit(sample).predict(test.inputs)).max() > 0.1
 
 

@@ -1,6 +1,7 @@
 """Every method keeps the contract, and every way of breaking it is detected."""
 
 import inspect
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass, replace
@@ -124,6 +125,10 @@ def ranks_what_is_predicted(sample: Sample, learner: Learner) -> Model:
     return Shaped(keeps_the_contract(sample, learner), ranked)
 
 
+def predicts_in_reverse(sample: Sample, learner: Learner) -> Model:
+    return Shaped(keeps_the_contract(sample, learner), lambda values: values[::-1])
+
+
 def looks_at_the_test(sample: Sample, learner: Learner) -> Model:
     return keeps_the_contract(replace(sample, x=sample.evals["id"].x), learner)
 
@@ -137,12 +142,24 @@ def predicts_nan(sample: Sample, learner: Learner) -> Model:
     return Shaped(model, with_nan) if sample.seed == 3 else model
 
 
+def adds_an_axis_of_seeds(sample: Sample, learner: Learner) -> Model:
+    return Shaped(keeps_the_contract(sample, learner), lambda values: values[None])
+
+
+def predicts_logits(sample: Sample, learner: Learner) -> Model:
+    return Shaped(keeps_the_contract(sample, learner), np.log)
+
+
 def predicts_lists(sample: Sample, learner: Learner) -> Model:
     return Shaped(keeps_the_contract(sample, learner), lambda values: values.tolist())
 
 
 def fails(sample: Sample, learner: Learner) -> Model:
     raise RuntimeError("out of memory")
+
+
+def fails_in_a_library(sample: Sample, learner: Learner) -> Model:
+    return learner.fit(replace(sample, x=json.loads("{")))
 
 
 def exits(sample: Sample, learner: Learner) -> Model:
@@ -167,18 +184,24 @@ BROKEN = [
     (remembers_the_last_seed, "a seed's predictions depend on what was fitted before: keep nothing between calls"),
     (draws_from_the_clock, "fitting twice gives different predictions: take all randomness from benchmark.train."),
     (ignores_the_data, "predictions do not depend on the training data: fit on sample.x and sample.y"),
-    (
-        ranks_what_is_predicted,
-        "predictions depend on which rows are predicted together: predict each by itself, in the order given",
+    *(
+        (fit, "predictions depend on which rows are predicted together: predict each by itself, in the order given")
+        for fit in (ranks_what_is_predicted, predicts_in_reverse)
     ),
     (looks_at_the_test, "AttributeError: 'Sample' object has no attribute 'evals' ("),
     (
         predicts_nan,
         "ValueError: 1 of {size} predictions are not finite; the first is nan for train seed 3, example id7",
     ),
+    (adds_an_axis_of_seeds, "ValueError: predictions must have shape (seeds, examples, "),
     (returns_nothing, "TypeError: fit of method 'returns_nothing' returned None: expected an object with predict("),
     (exits, f"SystemExit: 3 ({__file__}:"),
     (fails, f"RuntimeError: out of memory ({__file__}:"),
+    (
+        fails_in_a_library,
+        f"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) ({__file__}",
+    ),
+    (predicts_logits, "ValueError: class probabilities must be at least 0 and sum to 1; for train seed "),
 ]
 """Ways to break the contract, and what is said of each."""
 

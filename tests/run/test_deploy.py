@@ -104,7 +104,7 @@ def test_a_model_gives_the_recorded_predictions_to_the_bit_describes_itself_and_
 @pytest.mark.parametrize(
     ("method", "sampling"),
     [
-        *((name, "paper") for name in ("anchor", "svm", "gaussian_process")),
+        *((name, "paper") for name in ("anchor", "bagging:k=2", "svm", "gaussian_process")),
         ("sklearn:sklearn.naive_bayes.BernoulliNB", "paper"),
         ("erm", "nested"),
         ("twin", "halves"),
@@ -184,6 +184,7 @@ def test_molecules_of_the_users_own_are_not_shown(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"positive": "no", "negative": "yes"}, "active: 0 = yes, 1 = no"),
         ({"classes": ("low", "mid", "high")}, "active: 0 = low, 1 = mid, 2 = high"),
         ({}, "class 1: active"),
         ({"task": "regression", "log10": True}, "log10 of active"),

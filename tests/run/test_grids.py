@@ -68,10 +68,10 @@ BLOCK = "[[block]]\nname = 'ab'\nmethod = 'erm'\ndataset = 'dili'\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("block = []", "not a file of grids: field 'block': List should have at least 1 item"),
+        ("block = []", "not a file of grids, with tables [[block]]: 'block': List should have at least 1 item"),
         ("a = " + 3000 * "[", "not a file of grids"),
-        (BLOCK.replace("dataset", "data"), "field 'block.0.dataset': Field required"),
-        (f"seeds = 3\n{BLOCK}", "field 'seeds': Extra inputs"),
+        (BLOCK.replace("dataset", "data"), "'block.0.dataset': Field required"),
+        (f"seeds = 3\n{BLOCK}", "'seeds': Extra inputs"),
         (2 * BLOCK, "several blocks are called 'ab'"),
         (BLOCK, "did you mean 'ab'?"),
     ],
@@ -89,7 +89,7 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
         ("method = 'erm'\nlearner = ['nope']", "unknown .*'nope'"),
         ("method = ' , '", "method = ' , ': expected the name of a method"),
         ("method = 'erm'\nseeds = '3'", "under --sampling halves"),
-        ("method = 'erm'\ntask = 'regression'", "dataset = 'b3db_measured': none has the task"),
+        ("method = 'erm'\ntask = 'regression'", "no dataset in 'b3db_measured' is a regression"),
     ],
 )
 def test_a_mistake_in_a_later_block_is_named_before_anything_is_trained(tmp_path, own_store, fields, message):

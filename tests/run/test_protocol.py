@@ -75,10 +75,10 @@ def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anyt
     ("words", "said"),
     [
         (["b3db_measured"], "in submission.yml:\n  protocols: {halves/b3db_measured: "),
-        (["b3db_measured@train=24"], "next: churn score; submissions/README.md says which datasets"),
-        (["b3db_measured", "--sampling", "update"], "next: churn score"),
-        (["b3db_measured", "--seeds", "2"], "next: churn score"),
-        (["b3db_measured", "--seeds", "102"], "next: churn score"),
+        (["b3db_measured@train=24"], "next: churn score; a submission takes a dataset without settings"),
+        (["b3db_measured", "--sampling", "update"], "without settings, under halves, nested or paper, canonical seed"),
+        (["b3db_measured", "--seeds", "2"], "canonical seed 99 and train seeds 1 to 20"),
+        (["b3db_measured", "--seeds", "102"], "train seeds 1 to 20, and at most 100 of these"),
     ],
 )
 def test_a_line_for_a_submission_is_printed_if_submit_takes_it(tmp_path, capsys, words, said):

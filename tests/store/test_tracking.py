@@ -252,14 +252,16 @@ def cell_folder(store: tracking.Store, run_id: str) -> Path:
     return Path(store.client.get_run(run_id).info.artifact_uri.removeprefix("file://")) / "cell"
 
 
-def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.Store) -> None:
+@pytest.mark.parametrize("lost", ["its files are gone", "id.parquet: no such file"])
+def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.Store, lost: str) -> None:
     plan, lines = planned("erm", 8, 9), []
     (gone,) = fill([plan]).trained
     (run,) = store._runs("cell")
-    shutil.rmtree(cell_folder(store, run.info.run_id))
+    path = cell_folder(store, run.info.run_id)
+    (path / "id.parquet").unlink() if lost.startswith("id") else shutil.rmtree(path)
     assert gone.key.digest not in [c.key.digest for c in store.cells()]
     (line,) = (line for line in store.unreadable if run.info.run_id in line)
-    assert "its files are gone" in line
+    assert lost in line
     assert line.endswith(f"Train it again: {gone.facts.command} --force")
     outcome = fill([plan], report=lines.append)
     assert (len(outcome.trained), outcome.skipped) == (1, 0)

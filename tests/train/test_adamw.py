@@ -1,9 +1,63 @@
-"""Steps without gradient are taken at once, within stated bounds; ``test_perceptrons`` has where they end."""
+"""Steps without gradient are taken at once and end where those of PyTorch do, within stated bounds."""
 
 import numpy as np
 import pytest
+import torch
+from scipy.sparse import csr_matrix
 
-from benchmark.train.adamw import EPS, LONGEST, idle
+from benchmark.train import kernels
+from benchmark.train.adamw import EPS, LONGEST, idle, optimiser, rates
+from benchmark.types import Recipe
+
+RECIPE = Recipe(hidden=16, lr=1e-2, weight_decay=0.1)
+WIDTH, HIDDEN = 30, 16
+STARTS = np.array([0, 4, 8, 11])
+ROWS = np.array([0, 5, 5, 9, 7, 1, 0, 5, 3, 9, 9])
+"""Rows of three steps: repeated within a step and between steps, and one without a bit."""
+
+
+@pytest.fixture
+def inputs() -> csr_matrix:
+    x = np.random.default_rng(0).random((10, WIDTH)) < 0.15
+    x[7] = False
+    return csr_matrix(x.astype(np.float32))
+
+
+def randn(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def in_pytorch(weight: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
+    parameter = torch.tensor(weight, dtype=torch.float64, requires_grad=True)
+    steps = optimiser([parameter], RECIPE)
+    for gradient in gradients:
+        parameter.grad = torch.tensor(gradient, dtype=torch.float64)
+        steps.step()
+    return parameter.detach().numpy()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e-10])
+def test_steps_without_gradient_taken_at_once_end_where_pytorchs_end(inputs: csr_matrix, size: float) -> None:
+    """Two epochs of three steps; gradients down to the size of AdamW's ε and below."""
+    weight = randn(WIDTH, HIDDEN)
+    plan = kernels.schedule(inputs.indptr, inputs.indices, ROWS, STARTS, WIDTH)
+    w, m, v = weight.copy(), np.zeros_like(weight), np.zeros_like(weight)
+    gradients = []
+    for epoch in range(2):
+        push, root, keep = idle(3 * epoch, 3, RECIPE.lr, RECIPE.weight_decay)
+        kernels.advance(w, m, v, plan.lead, np.float32(EPS), push[0], root[0], keep)
+        for step in range(3):
+            touched = slice(*plan.steps[step : step + 2])
+            columns = plan.columns[touched]
+            rows = np.float32(size) * randn(len(columns), HIDDEN)
+            gradients.append(np.zeros_like(weight))
+            gradients[-1][columns] = rows
+            factors = rates(3 * epoch + step + 1, RECIPE.lr, RECIPE.weight_decay)
+            arrays = w, m, v, rows, columns, plan.idle[touched]
+            kernels.adamw_rows(*arrays, np.float32(1), factors, push[step + 1], root[step + 1], keep)
+    expected = in_pytorch(weight, gradients)
+    moved = np.abs(expected - weight).max()
+    assert np.abs(w - expected).max() < 1e-3 * moved + 1e-6
 
 
 @pytest.mark.parametrize(("start", "steps"), [(0, 20), (16, 16), (1000, 73), (5000, 400)])

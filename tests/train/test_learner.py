@@ -13,6 +13,7 @@ from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.train.ensemble import Ensemble, Epoch, Step
 from benchmark.train.learner import NetworkLearner
+from benchmark.train.losses import fit_loss
 from benchmark.train.modules import Batch
 from benchmark.types import PAPER, TASKS, Inputs, Problem, Recipe, Sample, Task
 
@@ -52,10 +53,8 @@ def twice(learner: NetworkLearner, sample: Sample, test: Inputs, **hooks) -> tup
 
 
 @of_tasks
-@pytest.mark.parametrize("soft", [0.0, 0.3], ids=["labels", "soft labels"])
-def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task, soft):
+def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task):
     sample, test = sample_and_test(task)
-    sample = sample.towards(sample.labels.mean(axis=0, keepdims=True), soft) if soft else sample
     learner = MLP(hidden=16)
     for hooks in ({}, {"step": plain_step}):
         first, before = twice(replace(learner, epochs=2), sample, test, **hooks)
@@ -64,6 +63,32 @@ def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task, s
         np.testing.assert_allclose(slow, fast, atol=ROUNDING)
         assert np.abs(fast - before).max() > 10 * ROUNDING
         assert np.abs(fast[0] - fast[1]).max() > 10 * ROUNDING
+
+
+@of_tasks
+def test_a_step_sees_the_rows_and_targets_of_each_networks_own_batch(task):
+    sample, _ = sample_and_test(task)
+    sample = replace(sample, recipe=RECIPE.model_copy(update={"standardise": None}))
+    rows, seen = bootstrap(sample, 2), []
+
+    def step(batch: Batch) -> None:
+        wanted = torch.from_numpy(sample.y)[batch.rows]
+        assert torch.equal(batch.targets, wanted)
+        outputs = batch.called()
+        assert outputs.shape == (*batch.rows.shape, sample.n_outputs)
+        assert len(batch.modules) == 2
+        loss = fit_loss(task, outputs, wanted).sum()
+        torch.testing.assert_close(batch.loss(), loss)
+        loss.backward()
+        seen.append(batch.rows)
+
+    by_hand = MLP(epochs=2).train(sample, rows, step=step)
+    assert [batch.shape for batch in seen] == [(2, 32), (2, 32), (2, 6)] * 2
+    for start in (0, 3):
+        for own, expected in zip(torch.cat(seen[start : start + 3], 1).numpy(), rows, strict=True):
+            np.testing.assert_array_equal(np.sort(own), np.sort(expected))
+    plain = MLP(epochs=2).train(sample, rows, step=plain_step)
+    np.testing.assert_array_equal(by_hand.each(sample.inputs), plain.each(sample.inputs))
 
 
 @of_tasks
@@ -82,6 +107,17 @@ def test_training_ends_when_an_observer_says_so_with_the_weights_of_that_epoch(l
     np.testing.assert_array_equal(networks.rows, bootstrap(sample, 2))
     for epochs, values in zip((1, 2), seen, strict=True):
         np.testing.assert_array_equal(twice(replace(learner, epochs=epochs), sample, test)[1], values)
+
+
+@pytest.mark.parametrize("hooks", [{}, {"loss": plain_loss}, {"step": plain_step}], ids=["plain", "loss", "step"])
+def test_an_observer_that_does_not_end_the_training_changes_nothing(hooks):
+    sample, test = sample_and_test("regression")
+    numbers = []
+    _, observed = twice(MLP(), sample, test, each_epoch=lambda epoch: numbers.append(epoch.number), **hooks)
+    assert numbers == [0, 1, 2, 3]
+    if hooks:  # without, each network standardises the targets of its own rows
+        np.testing.assert_array_equal(observed, twice(MLP(), sample, test, **hooks)[1])
+    np.testing.assert_allclose(observed, twice(MLP(), sample, test, **hooks)[1], atol=1e-6)
 
 
 @of_tasks
@@ -130,3 +166,15 @@ def test_settings_of_a_learner_take_the_place_of_those_of_the_dataset():
     np.testing.assert_array_equal(by_learner.predict(test), by_dataset.predict(test))
     assert MLP(dropout=0.5).settings(sample) == sample.recipe
     assert np.abs(MLP(dropout=0.5).fit(sample).predict(test) - MLP().fit(sample).predict(test)).max() > 0.01
+
+
+@of_tasks
+def test_soft_labels_are_learned_through_modules_as_by_the_fast_implementation(task):
+    sample, test = sample_and_test(task)
+    learner = MLP(hidden=16)
+    soft = sample.towards(sample.labels.mean(axis=0, keepdims=True), 0.7)
+    start = learner.fit(sample).parts
+    rows = sample.rows[None]
+    fast, slow = (learner.train(soft, rows, start=start, **hooks).predict(test) for hooks in ({}, {"step": plain_step}))
+    np.testing.assert_allclose(slow, fast, atol=ROUNDING)
+    assert np.abs(fast - learner.train(sample, rows, start=start).predict(test)).max() > 5 * ROUNDING

@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from benchmark.data.problem import load_problem
+from benchmark.learners.mlp import MLP
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, disagreement, generator, loop, shards
 from benchmark.train.device import without_denormals
+from benchmark.train.networks import Dropout
 from benchmark.types import TASKS, Problem, Recipe, Task
 from methods.twin_overlap import overlapping
 from tests import plain
@@ -113,3 +115,17 @@ def test_certain_and_opposite_outputs_disagree_by_a_finite_amount_with_a_finite_
     value.backward()
     assert value.item() == pytest.approx(2000)
     assert torch.isfinite(a.grad).all()
+
+
+def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):
+    problem = problem_of("classification")
+    (model,) = retrained(problem, "mc_dropout:p=0.5:passes=4", [1]).models
+    x = torch.tensor(problem.evals["id"].x)
+    noise = Dropout((1, 0), 0.5, "dropout at prediction")
+    sample = sample_of(problem, 1)
+    (network,) = MLP(dropout=0.5).train(sample, bootstrap(sample)).parts
+    first = torch.matmul(x, network.state[0])
+    passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
+    assert not torch.allclose(passes[0], passes[1])
+    expected = torch.stack(passes).mean(0).numpy()
+    np.testing.assert_allclose(model.predict(problem.evals["id"].inputs), expected, atol=1e-6)

@@ -203,7 +203,7 @@ class Change(NamedTuple):
     def helps(self, datasets: Sequence[Dataset]) -> bool:
         """Tell whether churn is lower, and quality kept as a place asks, with the whole intervals."""
         churn, quality = (jackknife([each]) for each in self)
-        return churn.high < 0 and keeps(quality, datasets)
+        return churn.high < 0 and not np.isnan(quality.low) and keeps(quality, datasets)
 
 
 def remedied(whole: Grid) -> dict[str, tuple[Change | None, Change | None]]:

@@ -61,6 +61,17 @@ def test_the_unparsable_rows_of_bbbp_are_the_published_eleven():
 
 
 @pytest.mark.usefixtures("staged_data")
+def test_bbb_martins_has_nine_exact_repetitions():
+    health = examine(load_spec("bbb_martins"), 99)
+    assert [left.reason for left in health.left_out] == ["repeated"] * 9
+    assert (health.rows, health.parsable, health.used) == (2039, 2039, 2030)
+    table = load_rows(load_spec("bbb_martins")).table.set_index("line")
+    for left in health.left_out:
+        earlier = table[table.index < left.line]
+        assert left.text in earlier["smiles"].tolist()
+
+
+@pytest.mark.usefixtures("staged_data")
 def test_other_datasets_with_the_molecules_are_found_with_the_agreement_of_their_labels(tmp_path, monkeypatch):
     names = ["bbb_martins", "bbbp", "bace", "cyp2c9_substrate", "cyp2d6_substrate", "cyp3a4_substrate"]
     monkeypatch.setattr(health, "dataset_names", lambda: names)
@@ -83,7 +94,7 @@ def test_other_datasets_with_the_molecules_are_found_with_the_agreement_of_their
 @pytest.mark.usefixtures("staged_data")
 @pytest.mark.parametrize(
     ("name", "distinct", "conflicting"),
-    [("bbbp", 1975, 10), ("cyp2d6_substrate", 664, 1)],
+    [("bbbp", 1975, 10), ("clintox", 1461, 19), ("cyp2d6_substrate", 664, 1), ("herg", 648, 3)],
 )
 def test_distinct_and_conflicting_molecules_are_as_many_as_published(name, distinct, conflicting):
     health = examine(load_spec(name), 99)
@@ -129,7 +140,7 @@ def test_materials_are_compared_by_their_features():
 
 
 @pytest.mark.usefixtures("staged_data")
-@pytest.mark.parametrize("name", ["skin_reaction", "freesolv"])
+@pytest.mark.parametrize("name", ["skin_reaction", "herg", "freesolv"])
 def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
     spec = load_spec(name)
     split = split_rows(spec, load_rows(spec), 99)
@@ -144,7 +155,7 @@ def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
 # A small table with known faults
 
 
-def test_rows_left_out_are_reported_with_line_and_reason_and_parts_with_balance_and_leaks(tmp_path):
+def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
     assert health.left_out == (
@@ -155,6 +166,10 @@ def test_rows_left_out_are_reported_with_line_and_reason_and_parts_with_balance_
         Left(11, "no_target", "C(C)(C)(C)(C)C"),
     )
     assert (health.rows, health.parsable, health.used) == (14, 11, 10)
+
+
+def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
+    health = examine(dataset(tmp_path, MESSY), 0)
     assert health.parts == {
         "train": Part(5, positive=3 / 5),
         "id": Part(3, positive=1 / 3, in_train=1, near_train=2),  # phenol itself; tridecane beside dodecane

@@ -14,7 +14,7 @@ from tests.conftest import call
 
 SHIPPED = pd.read_csv(shipped_datasets() / "health.csv").set_index("dataset", drop=False)
 BEHIND_PACKAGE = ["b3db_measured", "b3db_logbb"]
-FROM_FILES = ["bbb_martins", "esol"]
+FROM_FILES = ["bace", "dili", "esol"]
 
 
 @pytest.mark.parametrize("name", [*BEHIND_PACKAGE, *FROM_FILES])

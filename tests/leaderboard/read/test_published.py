@@ -198,9 +198,12 @@ def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
         ("cells", lambda cell: cell["key"].update(seeds=[1, 2])),
         ("cells", lambda cell: cell.update(n_outputs="two")),
         ("cells", lambda cell: cell.update(n_outputs=1)),
+        ("cells", lambda cell: cell.update(key=None)),
         ("cells", lambda cell: cell.update(shared="elsewhere")),
         ("cells", lambda cell: cell.update(shared=[7])),
+        ("cells", lambda cell: cell.pop("facts")),
         ("cells", lambda cell: cell.update(facts=7)),
+        ("cells", lambda cell: cell["facts"].update(dataset=None)),
         ("cells", lambda cell: cell["facts"].update(rows={"id": -1})),
         ("records", lambda record: record.update(study=7)),
     ],
@@ -235,6 +238,21 @@ def test_what_is_no_manifest_is_refused_in_one_line(tmp_path: Path, text: str, r
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(UserError, match=reason):
         published.contents(tmp_path)
+
+
+def test_a_damaged_cell_says_what_is_wrong_and_stops_no_reading_of_others(results: Results, folder: Path) -> None:
+    path, (one, other) = folder / "manifest.json", results.datasets
+    whole = json.loads(path.read_text())
+    place = next(i for i, cell in enumerate(whole["cells"]) if cell["key"]["dataset"] == other.name)
+    for change, reason in (
+        ({"facts": 7}, "facts: expected a table, found '7'"),
+        ({"shared": "x" * 1000}, f"the manifest has no shared facts '{'x' * 80}'"),
+    ):
+        cells = [cell | change if i == place else cell for i, cell in enumerate(whole["cells"])]
+        path.write_text(json.dumps(whole | {"cells": cells}))
+        with pytest.raises(UserError, match=reason):
+            published.read(folder)
+        assert {cell.key.dataset for cell in published.read(folder, datasets={one.name})} == {one.name}
 
 
 @pytest.mark.parametrize("damaged", [lambda content: content[:-1], lambda content: content.swapcase(), None])

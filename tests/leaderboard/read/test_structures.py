@@ -74,9 +74,13 @@ def test_a_missing_or_damaged_file_gives_no_molecules(dataset: Dataset, alone: P
     ("licence", "shipped"),
     [
         ("CC0-1.0", True),
+        ("CC BY 4.0", True),
+        ("MIT (as published by MoleculeNet)", True),
         ("CC BY-SA 3.0 (ChEMBL); MIT as published by MoleculeNet", True),
         ("CC BY-NC-SA 4.0 (FreeSolv); MIT as published by MoleculeNet", False),
         ("see tdcommons.ai (most TDC sets: CC BY 4.0)", False),
+        ("CC BY-ND 4.0", False),
+        ("unknown", False),
         ("", False),
     ],
 )
@@ -85,7 +89,7 @@ def test_only_a_stated_licence_that_lets_anyone_pass_data_on_ships_structures(li
 
 
 def test_no_structure_of_a_withheld_dataset_is_written() -> None:
-    names = [name for name, _ in structures.to_ship(["dili", NAME, "a_dataset_of_mine"])]
+    names = [name for name, _ in structures.to_ship(["dili", "bace", NAME, "freesolv", "a_dataset_of_mine"])]
     assert NAME in names
     assert all(structures.withheld(load_spec(name).licence) == "" for name in names)
     assert "dili" not in names

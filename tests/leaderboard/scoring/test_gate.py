@@ -104,7 +104,14 @@ def test_of_one_run_good_and_bad_flips_have_clopper_and_pearsons_intervals() -> 
 
 
 PIC50 = 6 + np.random.default_rng(0).normal(size=200)
-UNITS = {"nM": 10 ** (9 - PIC50), "the negative": -PIC50, "thousandths": PIC50 / 1000, "classes": PIC50 > 6}
+UNITS = {
+    "nM": 10 ** (9 - PIC50),
+    "the negative": -PIC50,
+    "thousandths": PIC50 / 1000,
+    "thousands": 1000 * PIC50,
+    "natural logarithms": PIC50 * np.log(10),
+    "classes": PIC50 > 6,
+}
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -126,8 +133,13 @@ def test_an_error_that_a_missing_value_makes_is_no_tolerance() -> None:
     assert gate(*(Runs.of(capped[None] + r, capped) for r in (5.0, 9.0)), 1.0).tolerance == pytest.approx(5)
 
 
-def test_a_weak_regression_still_has_its_error_as_tolerance_which_must_be_above_0() -> None:
+def test_a_weak_regression_still_has_its_error_as_tolerance() -> None:
     of = [0.3 * PIC50 + 4 + 0.3 * np.random.default_rng(r + 5).normal(size=(1, 200)) for r in range(2)]
     assert gate(*(Runs.of(values, PIC50) for values in of), 1.0).tolerance == pytest.approx(0.6, abs=0.06)
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, np.inf, np.nan])
+def test_a_tolerance_that_nothing_or_everything_passes_is_refused(tolerance: float) -> None:
+    values = Runs.of(PIC50[None])
     with pytest.raises(UserError, match="expected a positive number in the target's unit"):
-        gate(*(Runs.of(values) for values in of), 0.1, tolerance=0)
+        gate(values, values, 0.1, tolerance=tolerance)

@@ -105,6 +105,11 @@ CASES: dict[str, tuple[Any, ...]] = {
         "--classes low,mid,high$",
     ),
     "numbers for columns of classes, said": (two(y_true=TRUE, **NAMED), BOTH, NAMES),
+    "numbers for columns in another order": (
+        two(y_true=TRUE, **NAMED),
+        "--probabilities inactive,active$",
+        {"classes": ("0", "1")},
+    ),
     "numbers for columns in another order, said": (
         two(y_true=TRUE, **NAMED),
         BOTH,
@@ -120,6 +125,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CALLS + 1), "--classes 1,2$"),
     "1 and 2 for 0 and 1, said": (two(y_true=TRUE, y_pred=CALLS + 1), BOTH, {"classes": ("1", "2")}),
+    "-1 and 1 for a truth of 0 and 1": (two(y_true=TRUE, y_pred=2 * CALLS - 1), "--classes -1,1$"),
     "0 and 1 for a truth of 1 and 2": (two(y_true=TRUE + 1, y_pred=CALLS), "--classes 1,2$"),
     "numbers and words in one column": (coded("0", "Active"), r"b.csv: .* numbers \(0\) and words \(Active\)"),
     "-1 in the truth alone": (
@@ -130,6 +136,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "classes in other capitals": (
         coded("inactive", "active"),
         "'Active' and 'active' differ in capitals or blanks only",
+    ),
+    "a truth in two spellings beside a probability": (
+        two(y_true=np.where(np.arange(T) % 3, WORD[TRUE], [text.capitalize() for text in WORD[TRUE]]), p1=PAIR),
+        "differ in capitals or blanks only",
     ),
     "columns of classes in percent": (
         two(y_true=WORD[TRUE], p_inactive=100 - 100 * PAIR, p_active=100 * PAIR),
@@ -202,6 +212,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "missing rows": (MISSING, "--common-rows"),
     "missing rows, said": (MISSING, {"flips": (CLASS[0] != CLASS[1])[5:].mean()}, {"common": True}),
     "opposite columns": (two(y_true=TRUE, seed0=PAIR, seed1=(0.9 - 0.8 * PAIR)), "no two runs"),
+    "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - PAIR), "--probabilities"),
     "probabilities of runs side by side": (
         two(y_true=TRUE, a_p0=1 - PAIR, a_p1=PAIR, b_p0=1 - PAIR[::-1], b_p1=PAIR[::-1]),
         "several sets of probabilities; .* one class of each with --runs",
@@ -424,6 +435,14 @@ NOTES = [
     (
         [two(y_true=TRUE, y_pred=CLASS[0])[0], two(y_true=TRUE, p1=CHANCE[1])[0]],
         r"y_pred in a\.csv is only 0 and 1, so that all are compared as classes",
+    ),
+    (
+        [two(p_active=CHANCE[0], p_inactive=1 - CHANCE[0])[0], two(y_pred=(CHANCE[0] > 0.5).astype(int))[0]],
+        "classes .* falls where .* rises: if these are of two classes, write both in one",
+    ),
+    (
+        [two(p1=CHANCE[0])[0], two(p1=CHANCE[0])[0], two(p1=CLASS[1])[0]],
+        "have the same numbers: if one is a copy of the other, leave it out",
     ),
     ([two(hERG_pred=CLASS[0])[0], two(Ames_pred=CLASS[1])[0]], "differ: 'hERG_pred' in a.csv, 'Ames_pred' in b.csv"),
     ([two(rf_pred=CLASS[0])[0], two(xgb_pred=CLASS[1])[0]], "differ: 'rf_pred' in a.csv, 'xgb_pred' in b.csv"),

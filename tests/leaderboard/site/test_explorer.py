@@ -18,6 +18,17 @@ def packed(*cells: Cell) -> dict:
     return json.loads(gzip.decompress(base64.b64decode(script.split('"')[-2])))
 
 
+def test_of_two_classes_five_retrainings_are_a_digit(make_cell) -> None:
+    erm, calm = make_cell("d", "erm", 0.3), make_cell("d", "calm", 0.1, seeds=(1, 2, 3, 4, 5, 6, 7))
+    data = packed(erm, calm)
+    assert [m["title"] for m in data["methods"]] == ["ERM", "CALM"]
+    for i, text in enumerate(data["strips"]):
+        bits = [format(int(digit, 32), "05b") for digit in text]
+        of_erm, of_calm = (cell.predictions["id"].values[:, i].argmax(-1).tolist() for cell in (erm, calm))
+        assert bits[0] == "".join(map(str, of_erm))
+        assert bits[1] + bits[2] == "".join(map(str, of_calm)) + "000"
+
+
 def test_strips_and_rates_of_three_classes_are_those_of_the_predictions(make_cell) -> None:
     values = np.random.default_rng(0).dirichlet([1, 1, 1], size=(5, 20))
     data = packed(make_cell("d", "erm", values=values, y=np.zeros(20, dtype=np.int64)))

@@ -53,6 +53,20 @@ def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
                 assert parts.fragment in ids[target], f"{link} in {path}"
 
 
+def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    for path in built.rglob("*"):
+        if path.suffix in (".html", ".css", ".js"):
+            text = path.read_text(encoding="utf-8")
+            assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
+                "http://www.w3.org/2000/svg",
+                "http://www.w3.org/1999/xlink",
+                *("https://www.chartjs.org", "https://www.chartjs.org/chartjs-plugin-zoom/2.2.0/"),  # in comments
+                "https://github.com/kurkle/color#readme",
+                *("http://www.apache.org/licenses/LICENSE-2.0", "http://www.w3.org/TR/css3-color/#svg-color"),
+                "https://github.com/reymond-group/smilesDrawer",
+            }, path
+
+
 def test_the_plot_brings_its_libraries_with_their_licences(built: Path) -> None:
     loaded = [*(built / "static").glob("chart*.js"), built / "static" / "plot.js"]
     assert sum(path.stat().st_size for path in loaded) < 300_000

@@ -14,7 +14,7 @@ from benchmark.errors import UserError
 from benchmark.registry import find
 from benchmark.store.cell import Cell
 from leaderboard.__main__ import app
-from leaderboard.read.results import collect
+from leaderboard.read.results import collect, slug
 from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
@@ -46,9 +46,9 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterab
     """A function that packs cells as their author does, and returns what is printed."""
 
     def run(cells: Iterable[Cell]) -> str:
-        monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (collect(cells), {}))
+        monkeypatch.setattr("leaderboard.read.stored.read", lambda: (collect(cells), {}))
         monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
-        done = CliRunner().invoke(app, ["pack", TITLE, "--submissions", str(tmp_path)], catch_exceptions=False)
+        done = CliRunner().invoke(app, ["submit", str(tmp_path / slug(TITLE) / "1.0")], catch_exceptions=False)
         assert done.exit_code == 0
         return done.output
 

@@ -1,8 +1,6 @@
 """Rerunning a submitted method from its code."""
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -34,7 +32,7 @@ needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.troub
 @pytest.mark.long
 def test_what_the_code_gives_again_is_verified(good, write):
     write()
-    submission = validate(verify.newest(good.parents[1], "forest"))
+    submission = validate(good)
     began: list[str] = []
     rerun = verify.rerun(submission, "halves", draws=Random(1), began=began.append)
     assert began == [rerun.dataset]
@@ -250,7 +248,7 @@ def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["verify", "forest"]])
+@pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["submit", "FOLDER", "--verify"]])
 def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, write, words, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
@@ -268,16 +266,9 @@ def test_a_store_that_cannot_be_used_is_refused_before_anything_is_retrained(goo
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setattr("leaderboard.read.published.shipped", list)
     monkeypatch.setattr(verify, "rerun", lambda *_: pytest.fail("it was retrained"))
+    words = ["submit", str(good), "--verify", "--submissions", str(good.parents[1])]
     with pytest.raises(UserError, match="check that it is a database of MLflow"):
-        CliRunner().invoke(app, ["verify", "forest", "--submissions", str(good.parents[1])], catch_exceptions=False)
-
-
-def test_the_last_version_is_taken_by_its_numbers(copied):
-    text = (copied / "submission.yml").read_text()
-    for version in ("1.9", "1.10"):
-        folder = Path(shutil.copytree(copied, copied.with_name(version)))
-        (folder / "submission.yml").write_text(text.replace("version: 1.0", f"version: {version}"))
-    assert verify.newest(copied.parents[1], "forest").name == "1.10"
+        CliRunner().invoke(app, words, catch_exceptions=False)
 
 
 def test_the_difference_has_to_be_within_its_interval():
@@ -323,9 +314,7 @@ def test_fresh_train_seeds_are_beyond_those_in_use_and_whole_halvings(sampling):
 
 
 @needs_sandbox
-def test_an_unknown_method_or_dataset_is_refused(good, write):
-    with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
-        verify.newest(good.parents[1], "forst")
+def test_a_sampling_or_dataset_that_was_not_submitted_is_refused(good, write):
     with pytest.raises(UserError, match="'forest' has no results under paper: use --sampling halves"):
         verify.rerun(validate(good), "paper")
     with pytest.raises(UserError, match="unknown dataset 'bace'"):

@@ -123,6 +123,14 @@ def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
     assert (table.datasets, table.key, table.kind) == (("made_up",), "made_up-id", "runs")
 
 
+def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
+    (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
+    for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
+        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)
+        assert ours.estimates["churn"].low != theirs.estimates["churn"].low
+    assert "over test examples" in to_table(over_examples).caption
+
+
 def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:
     copied = cell("copied", np.repeat(CALM.predictions["id"].values[:1], 5, axis=0), title="Copied")
     (board,) = boards(collect([ERM, CALM, submitted(copied, marks="alike unrelated")]))
