@@ -104,6 +104,8 @@ DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
+LOGARITHM = re.compile(r"log|p([iegx]c_?50|k[aid]?(?![a-z])|chembl)", re.IGNORECASE)
+"""The beginning of names of logarithms, as pIC50, pKi and logD."""
 
 
 def table_of(file: Path, sheet: str = "") -> tuple[bytes, pd.DataFrame]:
@@ -255,6 +257,11 @@ def meaning_of(
     """
     target = _Target(table, given, file, notes)
     meaning = target.fields()
+    if given.log10 and LOGARITHM.match(given.target):
+        notes.append(
+            f"{given.target!r} is by its name a logarithm already, and --log10 takes one of it: leave out --log10 if "
+            "that is not meant"
+        )
     if len(target.numbers) and not given.log10:
         notes += _doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
     notes += _mixed_units(table, [name for name in target.columns if name not in (given.target, smiles)])

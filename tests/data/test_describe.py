@@ -403,6 +403,10 @@ def test_dates_as_a_target_are_pointed_at_and_orders_of_magnitude_better_as_a_lo
     zeros = described(tmp_path, ["0", *texts])[1]
     assert "spans 4.2 orders" in zeros
     assert "but 0, in 8 rows, has none: if it is a missing value, --ignore-value 0" in zeros
+    for name in ("pIC50", "pKi", "logD", "potency", "pick"):
+        fields = fields_of(tmp_path, table(["5", "6.5", "7"]).rename(columns={"y": name}), name, log10=True)
+        doubted = "is by its name a logarithm already" in fields.get("notes", "")
+        assert doubted == (name not in ("potency", "pick")), name
 
 
 @pytest.mark.parametrize(
