@@ -319,8 +319,9 @@ def submit(
         bool, typer.Option("--verify", help="Retrain its code on one dataset, and mark what agrees as verified.")
     ] = False,
     submissions: Annotated[
-        Path, typer.Option(help="Folder of all submissions (METHOD/VERSION), which is searched for copies.")
-    ] = Path("submissions"),
+        Path | None,
+        typer.Option(help="Folder of all submissions, which is searched for copies.", show_default="submissions"),
+    ] = None,
     comment: Annotated[
         Path | None, typer.Option(help="With --check: write its places in the rankings to this Markdown file.")
     ] = None,
@@ -334,6 +335,7 @@ def submit(
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
 
+    Where the folder is new, the recorded results of METHOD are packed there for you to complete, and no more is done.
     What was verified stays so if neither its predictions nor the method's file have changed. If its code is in
     methods/, its contract is checked first. The pages and the place use the store's results and the published ones on
     the same datasets. submissions/README.md says what --verify does and proves.
@@ -348,11 +350,14 @@ def submit(
         raise UserError("--dataset and --sampling are for --verify: a submission names its own")
     if comment is not None and comment.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"--comment {comment}: is a file of the submission: write to one outside {folder}")
+    if not (folder.exists() or folder.is_symlink() or check or verify or out):
+        if submissions:
+            raise UserError(f"{folder}: no such folder; to pack one, name it whole, without --submissions")
+        _pack(folder)
+        return
+    submissions = submissions or Path("submissions")
     if verify:
         _verify(folder, submissions, dataset, sampling or "halves")
-        return
-    if not (folder.exists() or check or out):
-        _pack(folder)
         return
     from benchmark.files import save
     from leaderboard.read import published
@@ -406,11 +411,14 @@ def _pack(folder: Path) -> None:
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
+    method, version = folder.parent.name, folder.name
+    if not method:
+        raise UserError(f"{folder}: no such folder; to pack results, name METHOD/VERSION, as in submissions/mine/1.0")
+    others = sorted(path.name for path in folder.parent.iterdir()) if folder.parent.is_dir() else []
+    beside = f", beside {', '.join(others)}" if others else ""
+    typer.echo(f"{folder} is new: packing the recorded results of {method!r} as version {version}{beside}", err=True)
     known = {name for name, _ in published.listed_methods()}
-    try:
-        packed, left_out = pack(read()[0], folder.parent.name, folder.name, folder.parent.parent, known)
-    except UserError as error:
-        raise UserError(f"{folder}: no such folder, so recorded results would be packed there: {error}") from error
+    packed, left_out = pack(read()[0], method, version, folder.parent.parent, known)
     names = [path.relative_to(packed).as_posix() for path in sorted(packed.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {packed}", *names]))
     if left_out:
@@ -418,7 +426,7 @@ def _pack(folder: Path) -> None:
     if not any(name.startswith("predictions/halves/") for name in names):
         typer.echo(
             "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,\n"
-            "  run with --sampling halves, and pack again"
+            "  run with --sampling halves, and run this command again"
         )
     typer.echo(f"next: add authors and a description to {packed / 'submission.yml'}, then run\n  churn submit {packed}")
 

@@ -99,7 +99,7 @@ def measure(path: Path, part: int, parts: int, titles: Collection[str]) -> None:
 
 def medians(path: Path) -> pd.DataFrame:
     """Return the dataset, title and median seconds of each cell, and its multiple of ERM's on the dataset."""
-    cells = pd.read_json(path, lines=True, dtype=False).groupby("cell")
+    cells = pd.read_json(path, lines=True, dtype=False).groupby("cell", sort=False)
     found = cells.agg({"dataset": "first", "title": "first", "seconds": "median"})
     erm = found[found["title"] == "ERM"].groupby("dataset")["seconds"].last()  # of the last revision
     return found.assign(multiple=found["seconds"] / found["dataset"].map(erm))

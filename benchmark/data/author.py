@@ -200,7 +200,8 @@ def next_version(file: Path, name: str, sheet: str = "") -> tuple[Path, str, Cha
     fields = tomllib.loads(toml.read_text(encoding="utf-8"))
     content = contents(file)
     digest = hashlib.sha256(content).hexdigest()
-    if digest == fields["sha256"] and sheet in ("", fields.get("sheet", "")):
+    # Where no sheet is named, a single one holds rows.
+    if digest == fields["sha256"] and sheet in ("", fields.get("sheet", sheet)):
         raise UserError(f"{file} is the table of {last}: nothing has changed")
     kept = _kept(folder, fields["sha256"])
     source = load_spec(str(toml)).source.removeprefix("file:")
@@ -294,7 +295,8 @@ def _refuse_other_mark(table: pd.DataFrame, last: DatasetSpec, file: str) -> Non
     if not last.decimal:
         texts = table[last.target] if last.target in table else pd.Series(dtype=str)
         commas = texts[texts.str.fullmatch(r"\s*[-+\u2212]?\d+,(\d{1,2}|\d{4,})\s*")]
-        if len(commas) and (last.task == "regression" or last.cut):
+        numbers = (last.task == "regression" or last.cut) and not (last.where or last.limits)
+        if len(commas) and numbers:
             raise UserError(
                 f"{file}: column {last.target!r}, line {table[LINE][commas.index[0]]}: {commas.iloc[0]!r} has a "
                 f"decimal comma, as no number of {last.name} has: write it with a point"

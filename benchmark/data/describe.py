@@ -104,7 +104,7 @@ DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
-LOGARITHM = re.compile(r"log|p([iegx]c_?50|k[aid]?(?![a-z])|chembl)", re.IGNORECASE)
+LOGARITHM = re.compile(r"log(?![a-z]{2})|p([iegx]c_?50|k[aid](?![a-z])|chembl)", re.IGNORECASE)
 """The beginning of names of logarithms, as pIC50, pKi and logD."""
 
 

@@ -73,6 +73,8 @@ class Block(BaseModel, frozen=True, extra="forbid"):
                 for spec in [as_written(grid.datasets[0].partition("@")[0])]
                 for name in grid.methods
             }
+            if not every:
+                raise UserError(f"no dataset in {self.dataset!r} has rows that its methods and features can read")
             for name, task, backbone, learner, features, tune in sorted(every):
                 make_method(name, task, None, backbone, self.sampling, learner, features, tune)
         except UserError as error:

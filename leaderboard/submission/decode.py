@@ -69,8 +69,8 @@ def _check(schema: pa.Schema, n_outputs: int) -> None:
     missing = [name for name in expected if name not in schema.names]
     odd = [name for name in schema.names if name not in expected or schema.names.count(name) > 1]
     if missing or odd:
-        found = f"without {', '.join(missing)}" if missing else ", ".join(repr(name[:80]) for name in odd[:5])
-        raise ValueError(f"expected the columns {', '.join(expected)}, each once, found {found}")
+        found = [f"without {', '.join(missing)}"] * bool(missing) + [repr(name[:80]) for name in odd[:5]]
+        raise ValueError(f"expected the columns {', '.join(expected)}, each once, found {', '.join(found)}")
     for field in schema:
         what, fits = expected[field.name]
         if not fits(field.type):

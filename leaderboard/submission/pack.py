@@ -56,7 +56,7 @@ def pack(
         raise UserError(
             f"{name!r} has another learner or other features than the dataset {other.dataset}, or tuned "
             "hyperparameters, which a submission does not name: register a method that trains this learner, or a "
-            "learner that reads these features, and pack it"
+            "learner that reads these features, and submit it"
         )
     if method in {REFERENCE, *published}:
         raise UserError(f"{name!r} is the suite's method {method!r}: pack a method of your own")
@@ -65,11 +65,11 @@ def pack(
     if set_apart and method_file(method):
         raise UserError(
             f"{name!r} ran as {' and '.join(set_apart)}, but a submission is of {method!r} with the defaults of its "
-            "file, which --verify trains: change the defaults there, or run it without hyperparameters, and pack again"
+            "file, which --verify trains: change the defaults there, or run it without hyperparameters"
         )
     folder = submissions / method / version
     if folder.exists():
-        raise UserError(f"{folder} exists: remove it, or choose another version")
+        raise UserError(f"{folder} exists: submit it, remove it, or choose another version")
     protocols = {}
     for (sampling, dataset), cells in ready.items():
         problems = [load_problem(dataset, cell.key.canonical_seed) for cell in cells]

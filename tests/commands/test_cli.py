@@ -176,7 +176,7 @@ def test_an_option_given_twice_is_refused_as_only_its_last_value_would_count(whi
     words = ["compare", "erm"] if which is leaderboard_app else ["plan"]
     option = "--store" if which is leaderboard_app else "--method"
     assert call(*words, option, "erm", f"{option}=twin", which=which) == 2
-    assert capsys.readouterr().err.startswith(f"error: {option}: expected once, found 2 times: give all its values")
+    assert capsys.readouterr().err.startswith(f"error: {option}: expected once, found 2 times: give it once")
 
 
 def test_an_option_that_takes_several_values_and_a_flag_may_be_repeated(capsys):

@@ -16,7 +16,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-from .conftest import SMILES, csv, dataset, labelled, materials, saved, workbook
+from .conftest import SMILES, csv, dataset, labelled, materials, saved, table, workbook
 
 
 def described(folder, texts, columns=None, **given):

@@ -73,7 +73,7 @@ def two(**columns: Any) -> list[pd.DataFrame]:
 
 
 def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
-    paths = [save(frame, folder / f"{'ab'[i]}.csv") for i, frame in enumerate(frames)]
+    paths = [save(frame, folder / f"{'abc'[i]}.csv") for i, frame in enumerate(frames)]
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
