@@ -327,7 +327,8 @@ def submit(
     ] = None,
     dataset: Annotated[str, typer.Option(help="With --verify: the dataset.", show_default="one at random")] = "",
     sampling: Annotated[
-        Sampling | None, typer.Option(help="With --verify: the sampling; only its results are marked.")
+        Sampling | None,
+        typer.Option(help="With --verify: the sampling; only its results are marked.", show_default="halves"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the pages; an existing site is replaced.", show_default="site")
@@ -359,26 +360,16 @@ def submit(
     if verify:
         _verify(folder, submissions, dataset, sampling or "halves")
         return
-    from benchmark.files import save
     from leaderboard.read import published
     from leaderboard.submission.check import validate
-    from leaderboard.submission.place import places, to_comment
+    from leaderboard.submission.place import places
     from leaderboard.submission.read import folders, open_folder
 
     open_folder(folder)  # before the published results are read, which takes seconds
     if not folders(submissions):
         typer.echo(f"{submissions}: no submission (METHOD/VERSION) to search for copies", err=True)
     if check:
-        from leaderboard.read.results import collect
-
-        shipped = published.shipped()
-        submission = validate(folder, submissions, shipped)
-        typer.echo("\n".join([f"{folder}: all rules are met; cells: {len(submission.cells)}", *submission.remarks]))
-        if comment is not None:
-            datasets = {cell.key.dataset for cell in submission.cells}
-            rivals = (cell for cell in shipped if cell.key.dataset in datasets)
-            tables = places(collect([*submission.cells, *rivals]), submission.cells)
-            save(comment, ("\n\n".join(map(to_comment, tables)) + "\n").encode())
+        _check(folder, submissions, comment)
         return
     from benchmark.store.tracking import Store
     from leaderboard import site
@@ -403,6 +394,24 @@ def submit(
         typer.echo(line)
     page = page.parent / url_prefixes(results)[cells[0].key.sampling] / page.name
     typer.echo(f"{number_of(len(cells), 'cell')} recorded in {store.uri}: {page}")
+
+
+def _check(folder: Path, submissions: Path, comment: Path | None) -> None:
+    """Check a submission, and write its places in the rankings to the file ``comment``."""
+    from benchmark.files import save
+    from leaderboard.read import published
+    from leaderboard.read.results import collect
+    from leaderboard.submission.check import validate
+    from leaderboard.submission.place import places, to_comment
+
+    shipped = published.shipped()
+    submission = validate(folder, submissions, shipped)
+    typer.echo("\n".join([f"{folder}: all rules are met; cells: {len(submission.cells)}", *submission.remarks]))
+    if comment is not None:
+        datasets = {cell.key.dataset for cell in submission.cells}
+        rivals = (cell for cell in shipped if cell.key.dataset in datasets)
+        tables = places(collect([*submission.cells, *rivals]), submission.cells)
+        save(comment, ("\n\n".join(map(to_comment, tables)) + "\n").encode())
 
 
 def _pack(folder: Path) -> None:
