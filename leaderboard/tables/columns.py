@@ -107,8 +107,9 @@ def versus(measure: Measure, **changes: Any) -> Column:
 
 
 def compute(pairs: Sequence[Pair]) -> Estimate | None:
-    """Return the CPU time of one retraining in multiples of ERM's, averaged over splits."""
-    return _mean([cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0])
+    """Return the CPU time of one retraining in multiples of ERM's, averaged over splits; a submission has none."""
+    timed = [(cell, erm) for cell, erm in pairs if erm is not None and not np.isnan(cell.fit_seconds)]
+    return _mean([cell.fit_seconds / erm.fit_seconds for cell, erm in timed if erm.fit_seconds > 0])
 
 
 def rows_seen(pairs: Sequence[Pair]) -> Estimate | None:
