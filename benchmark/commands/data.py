@@ -161,29 +161,19 @@ def _families(csv: Path | None) -> int:
 
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Excel, Parquet or SDF, uncompressed or .gz.")],
-    target: Annotated[
-        str, typer.Option(help="The column to predict; several, with commas, make a dataset each. Not with --update.")
-    ] = "",
-    smiles: Annotated[
-        str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name, or as content")
-    ] = "",
+    target: Annotated[str, typer.Option(help="The column to predict; several, with commas, make a dataset each.")] = "",
+    smiles: Annotated[str, typer.Option(help="The SMILES column.", show_default="recognised")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
-    task: Annotated[
-        str, typer.Option(help="classification or regression.", show_default="inferred from the column")
-    ] = "",
-    positive: Annotated[
-        str, typer.Option(help="The text of class 1, or '>= 5' or '>= median' to turn numbers into two classes.")
-    ] = "",
-    classes: Annotated[str, typer.Option(help="The texts of all classes, separated by commas, class 0 first.")] = "",
+    task: Annotated[str, typer.Option(help="classification or regression.", show_default="inferred")] = "",
+    positive: Annotated[str, typer.Option(help="The text of class 1, or '>= 5' or '>= median'.")] = "",
+    classes: Annotated[str, typer.Option(help="The texts of all classes, class 0 first.")] = "",
     ignore_value: Annotated[
-        list[str] | None, typer.Option(help="A text of the target that means a missing value; may be repeated.")
+        list[str] | None, typer.Option(metavar="TEXT", help="A target that means a missing value; may be repeated.")
     ] = None,
     decimal: Annotated[
         str, typer.Option(help="The decimal mark of the numbers: , or .", show_default="recognised")
     ] = "",
-    bounds: Annotated[
-        str, typer.Option(help="Values such as >10: exclude them, or take them as exact.", show_default="exclude")
-    ] = "",
+    bounds: Annotated[str, typer.Option(help="Values such as >10: exclude, or exact.", show_default="exclude")] = "",
     log10: Annotated[bool, typer.Option("--log10", help="Predict the logarithm of the target.")] = False,
     desalt: Annotated[bool, typer.Option("--desalt", help="Keep the parent molecule of salts and mixtures.")] = False,
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel workbook.", show_default="the only one")] = "",
@@ -191,9 +181,7 @@ def new_dataset(
         str, typer.Option(help="scaffold:0.8 (default), random:0.8, or time, group, given or fold, as in time:COLUMN.")
     ] = "",
     merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
-    one_hot: Annotated[
-        str, typer.Option(help="Columns, separated by commas, of which each distinct text becomes a feature.")
-    ] = "",
+    one_hot: Annotated[str, typer.Option(help="Columns of which each distinct text becomes a feature.")] = "",
     sample: Annotated[
         str, typer.Option(help="Rows to use, drawn at random, or all.", show_default=f"{SAMPLED:,} of > {MANY_ROWS:,}")
     ] = "",

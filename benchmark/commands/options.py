@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from benchmark.types import SAMPLINGS, Sampling
+from benchmark.types import Sampling
 
 DEFAULT_DATASET = "b3db_measured"
 OWN_METHODS = ("erm", "kernel_ridge", "multi_kernel", "svm", "random_forest", "extra_trees")
@@ -29,45 +29,33 @@ def say(text: str) -> None:
     console.print(text.encode(errors="replace").decode(), markup=False)
 
 
-Methods = Annotated[
-    str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
-]
-NAMED = "Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant."
+# Long metavars and texts make the help of a command longer than a screen; docs/running.md says more.
+Methods = Annotated[str, typer.Option("--method", help="Methods: erm,twin:lam=30,bagging:k=2.")]
+NAMED = "Datasets, groups or TOML files, with commas."
 Datasets = Annotated[str, typer.Option("--dataset", help=NAMED, show_default=DEFAULT_DATASET)]
-TRAINED = "What the methods train, as in svm:C=10 or gin (see list); also a method that trains one model."
-OWN = "the dataset's own"
-LearnerOption = Annotated[str, typer.Option("--learner", help=TRAINED, show_default=f"{OWN}, usually mlp")]
-READ = "Features of molecules, joined by +, as in atom_pairs.4096+rdkit_descriptors."
-FeaturesOption = Annotated[str, typer.Option("--features", help=READ, show_default=OWN)]
-CHOSEN = (
-    "How settings of the grid of a learner and a method are chosen: the defaults (none), by cross-validation within "
-    "each sample the best or the most regularised within one standard error, or the one that is best for the datasets "
-    "of the board (transfer)."
-)
-TuneOption = Annotated[Literal["none", "best", "one-se", "transfer"], typer.Option("--tune", help=CHOSEN)]
-CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
-COUNTED = "Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5)."
-Seeds = Annotated[str, typer.Option(help=COUNTED, show_default="10; 20 under halves")]
-SEES = (
-    "What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, to be "
-    "compared with the other half (halves), or every row with nothing resampled (update)."
-)
-SamplingOption = Annotated[Sampling, typer.Option("--sampling", help=SEES)]
+LearnerOption = Annotated[str, typer.Option("--learner", help="As in svm:C=10 or gin; otherwise the dataset's own.")]
+FeaturesOption = Annotated[
+    str, typer.Option("--features", help="As in morgan_counts.4096.2+rdkit_descriptors; otherwise the dataset's own.")
+]
+CHOSEN = "Settings: none chosen, the best, one-se (the simplest within a standard error), or transfer (others' best)."
+TuneOption = Annotated[
+    Literal["none", "best", "one-se", "transfer"], typer.Option("--tune", metavar="RULE", help=CHOSEN)
+]
+CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the split, with commas.")]
+Seeds = Annotated[
+    str, typer.Option(help="Train seeds: 10 (1 to 10), 1-10 or 1,3,5.", show_default="10; 20 under halves")
+]
+SEES = "What a retraining sees of the training pool: all (paper), one bootstrap (nested), a half (halves), or each row "
+SEES += "once (update)."
+SamplingOption = Annotated[Sampling, typer.Option("--sampling", metavar="NAME", help=SEES)]
 SamplingByData = Annotated[
     Literal[Sampling, ""],
-    typer.Option(
-        "--sampling", metavar="|".join(SAMPLINGS), help=SEES, show_default="halves for your own data, paper otherwise"
-    ),
+    typer.Option("--sampling", metavar="NAME", help=SEES, show_default="halves for own data, else paper"),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set a hyperparameter, for the methods that have it."),
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a hyperparameter, where methods have it.")
 ]
-
-
-Grids = Annotated[
-    Path | None, typer.Option("--grids", help="A TOML of grids, in place of the options that describe one.")
-]
+Grids = Annotated[Path | None, typer.Option("--grids", help="A TOML of grids, in place of these options.")]
 BlockOption = Annotated[str, typer.Option("--block", help="The block of --grids to take.", show_default="all")]
 
 
@@ -81,4 +69,4 @@ Offline = Annotated[
     bool, typer.Option("--offline", callback=_go_offline, help="Never use the network (also: CHURN_OFFLINE=1).")
 ]
 Jobs = Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)]
-DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (a GPU if PyTorch can use one).")]
+DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]

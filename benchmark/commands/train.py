@@ -152,16 +152,14 @@ def run(
     settings: options.Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
     jobs: options.Jobs = None,
-    site: Annotated[Path | None, typer.Option(help="After training, build the leaderboard in this folder.")] = None,
-    scheduler: Annotated[str, typer.Option(help="Run on the Dask cluster at this address: tcp://host:8786.")] = "",
-    slurm: Annotated[Path | None, typer.Option(help="Run in Slurm jobs, as configured in this TOML.")] = None,
+    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard in this folder.")] = None,
+    scheduler: Annotated[str, typer.Option(help="Run on the Dask cluster at tcp://host:8786.")] = "",
+    slurm: Annotated[Path | None, typer.Option(help="Run in Slurm jobs, as this TOML configures.")] = None,
     device: options.DeviceOption = "auto",
     log_models: Annotated[
-        bool, typer.Option("--log-models", help="Train each cell once more, and log the model for MLflow to serve.")
+        bool, typer.Option("--log-models", help="Train a model more for each cell, and log it for MLflow.")
     ] = False,
-    register: Annotated[
-        str, typer.Option(metavar="NAME", help="Register the models under this name, or each under its own: auto.")
-    ] = "",
+    register: Annotated[str, typer.Option(metavar="NAME", help="Register them under this name, or auto.")] = "",
     grids: options.Grids = None,
     block: options.BlockOption = "",
     offline: options.Offline = False,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -51,8 +51,12 @@ def _drawn(drawing: Drawing) -> bytes:
 def _name(drawing: Drawing) -> str:
     function = f"{drawing.draw.__module__}.{drawing.draw.__qualname__}"
     given = to_json((drawing.given, drawing.terms), inf_nan_mode="constants", fallback=_spelled).decode()
-    code = program("benchmark", "leaderboard"), version("matplotlib"), version("rdkit")
-    return named("figure", [function, *code, given], ".json")
+    return named("figure", [function, program("benchmark", "leaderboard"), *_libraries(), given], ".json")
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    return version("matplotlib"), version("rdkit")
 
 
 def _spelled(value: object) -> Any:

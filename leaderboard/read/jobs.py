@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +98,6 @@ def digest(cell: Cell) -> str:
 def digests(dataset: Dataset) -> list[Any]:
     """Return what changes with any cell of a dataset: title and method of each entry, with a digest for each split."""
     return [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-
-
-def bare(dataset: Dataset) -> Dataset:
-    """Return the dataset without what has been computed from it, to send it to another process."""
-    entries = [replace(e, cells={s: replace(cell, reports={}) for s, cell in e.cells.items()}) for e in dataset.entries]
-    return replace(dataset, entries=tuple(entries), groups={})
 
 
 def _folder() -> Path:

@@ -95,6 +95,13 @@ class Dataset:
     computed: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache for what is computed from the dataset alone, such as its boards."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what other processes get: neither what has been computed nor the reports of runs."""
+        cells = [{split: replace(cell, reports={}) for split, cell in entry.cells.items()} for entry in self.entries]
+        entries = tuple(replace(entry, cells=of) for entry, of in zip(self.entries, cells, strict=True))
+        fields = {"name": self.name, "entries": entries, "notes": self.notes, "groups": self.groups}
+        return fields | {"computed": {}}
+
     @property
     def facts(self) -> Facts:
         """The facts of one cell, for those that all cells share."""
@@ -451,6 +458,8 @@ def _test(cell: Cell) -> str:
 @lru_cache(maxsize=4)
 def with_studies(results: Results) -> Results:
     """Return ``results`` with the cells of studies added to the datasets that lack them."""
+    if not results.of_studies:
+        return results
     cells = [cell for dataset in results.datasets for cell in dataset.cells]
     unmarked = [cell.with_facts(study="") for cell in results.of_studies]
     return _collect([*cells, *unmarked], results.sampling, results.source, results.unreadable, results.records)

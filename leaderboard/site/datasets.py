@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic_core import to_json
@@ -11,7 +10,7 @@ from benchmark.data.checks import families
 from benchmark.files import named, program
 from benchmark.measure.catalogue import KEPT, ORDER
 from leaderboard.figures.figure import Figure
-from leaderboard.read.jobs import Job, bare, digests, made
+from leaderboard.read.jobs import Job, digests, made
 from leaderboard.read.results import Dataset
 from leaderboard.site import cite
 from leaderboard.site.frame import Frame
@@ -39,8 +38,7 @@ def packed(
         told = to_json((about, dataset.notes, dataset.groups, runs), inf_nan_mode="constants").decode()
         code = [program("benchmark", "leaderboard"), templates(), dataset.name, digests(dataset), told]
         boards = {key: known for key, known in dataset.computed.items() if isinstance(key, tuple) and key[0] in SHOWN}
-        given = replace(bare(dataset), groups=dataset.groups), boards, *about
-        return Job(named("dataset", code, ".json"), _packed, given)
+        return Job(named("dataset", code, ".json"), _packed, (dataset, boards, *about))
 
     contents = made(map(job, datasets))
     return ([(path, frame.dated(text)) for path, text in json.loads(c)] for c in contents)

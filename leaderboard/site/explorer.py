@@ -14,7 +14,7 @@ from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import example_churn
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
-from leaderboard.read.jobs import Job, bare, digests, made
+from leaderboard.read.jobs import Job, digests, made
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.read.structures import Molecules
 from leaderboard.site import nearest
@@ -38,7 +38,7 @@ def packed(
     def job(dataset: Dataset, smiles: Mapping[str, str], known: Molecules | None) -> Job:
         near = {name: nearest.content(dataset, test, seed, known, records) for name, test, seed in shards(dataset)}
         code = [program("benchmark", "leaderboard"), dataset.name, digests(dataset), smiles, near]
-        return Job(named("explorer", code, ".json"), _packed, (bare(dataset), smiles, near))
+        return Job(named("explorer", code, ".json"), _packed, (dataset, smiles, near))
 
     return map(json.loads, made(job(*one) for one in of))
 

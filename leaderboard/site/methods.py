@@ -2,16 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
 from benchmark.files import named, program
-from benchmark.store.cell import Cell
-from leaderboard.read.jobs import Job, made
+from benchmark.store.cell import CellKey, Facts
+from leaderboard.read.jobs import Job, digests, made
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site.frame import Frame
 from leaderboard.tables.boards import Board, board
 from leaderboard.write.templates import templates
+
+
+class Run(NamedTuple):
+    """What the page shows of a cell."""
+
+    dataset: str
+    key: CellKey
+    facts: Facts
+    run_id: str
 
 
 def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -21,6 +31,7 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
     """
     boards = {dataset.name: board(dataset, "id", frame.kind) for dataset in results.datasets}
     rows = {(name, row.title): row for name, of in boards.items() for row in of.rows}
+    cells = {(dataset.name, known[0]): known for dataset in results.datasets for known in digests(dataset)}
 
     def alone(dataset: Dataset, title: str) -> Board:
         """Return the board with nothing but what the page shows."""
@@ -30,16 +41,14 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
 
     def job(title: str) -> Job:
         entries = [(dataset, entry) for dataset in results.datasets if (entry := dataset.entry(title)) is not None]
-        runs = [
-            (dataset.title, replace(cell, predictions={}, reports={}))
-            for dataset, entry in entries
-            for cell in entry.cells.values()
-        ]
-        said = words.get(runs[0][1].key.method, "")
+        runs = [Run(d.title, cell.key, cell.facts, cell.run_id) for d, e in entries for cell in e.cells.values()]
+        said = words.get(runs[0].key.method, "")
         own = frame.undated([title], [dataset for dataset, _ in entries])
-        given = title, said, [alone(dataset, title) for dataset, _ in entries], runs, own
-        told = to_json(given, inf_nan_mode="constants").decode()
-        return Job(named("method", [program("benchmark", "leaderboard"), templates(), told], ".html"), _page, given)
+        shown = [alone(dataset, title) for dataset, _ in entries]
+        known = [cells[dataset.name, title] for dataset, _ in entries], [run.run_id for run in runs]
+        told = to_json((said, shown, known, own), inf_nan_mode="constants").decode()
+        name = named("method", [program("benchmark", "leaderboard"), templates(), told], ".html")
+        return Job(name, _page, (title, said, shown, runs, own))
 
     contents = made(map(job, results.methods()))
     return ((_path(t), frame.dated(text.decode())) for t, text in zip(results.methods(), contents, strict=True))
@@ -49,8 +58,8 @@ def _path(title: str) -> str:
     return f"methods/{slug(title)}.html"
 
 
-def _page(title: str, words: str, boards: Sequence[Board], runs: Sequence[tuple[str, Cell]], frame: Frame) -> bytes:
-    about = {"title": title, "key": runs[0][1].key, "words": words, "boards": boards, "runs": runs}
+def _page(title: str, words: str, boards: Sequence[Board], runs: Sequence[Run], frame: Frame) -> bytes:
+    about = {"title": title, "key": runs[0].key, "words": words, "boards": boards, "runs": runs}
     return frame.page("method.html", _path(title), tested=_tested, **about).encode()
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Dataset, Results, once
 from leaderboard.tables.builders import (
     advice,
     churn_to_expect,
@@ -317,16 +318,30 @@ def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] =
 def stamp(results: Results, table: Table) -> tuple[str, ...]:
     """Return the provenance of ``table`` as comment lines: version, data, retrainings and kind of interval."""
     datasets = [dataset for dataset in results.datasets if dataset.name in table.datasets]
-    cells = [cell for dataset in datasets for cell in dataset.cells]
-    versions = sorted({cell.facts.versions.get("suite", "unknown") for cell in cells})
-    retrainings = sum(len(cell.key.seeds) for cell in cells)
+    known = [_provenance(dataset) for dataset in datasets]
+    versions = sorted({version for of in known for version in of.versions})
+    retrainings = sum(of.retrainings for of in known)
     lines = [
         f"churn-benchmark {__version__}; cells by {', '.join(versions)}; {retrainings} retrainings",
         f"intervals: {table.kind}",
     ]
-    for dataset in datasets:
-        data = dataset.facts.fingerprints.get("data", "unknown")
-        problems = {cell.key.canonical_seed: cell.key.problem for cell in dataset.cells}
-        splits = ", ".join(f"split {split}: {problem}" for split, problem in sorted(problems.items()))
-        lines.append(f"{dataset.name}: data {data}; {splits}")
-    return tuple(lines)
+    return *lines, *(of.line for of in known)
+
+
+class _Provenance(NamedTuple):
+    versions: set[str]
+    retrainings: int
+    line: str
+
+
+@once
+def _provenance(dataset: Dataset) -> _Provenance:
+    """Return the provenance of a dataset's cells."""
+    data = dataset.facts.fingerprints.get("data", "unknown")
+    problems = {cell.key.canonical_seed: cell.key.problem for cell in dataset.cells}
+    splits = ", ".join(f"split {split}: {problem}" for split, problem in sorted(problems.items()))
+    return _Provenance(
+        {cell.facts.versions.get("suite", "unknown") for cell in dataset.cells},
+        sum(len(cell.key.seeds) for cell in dataset.cells),
+        f"{dataset.name}: data {data}; {splits}",
+    )

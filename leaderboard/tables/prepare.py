@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter
 from benchmark.files import named, program
 from benchmark.measure.catalogue import TOP_JACCARD
 from benchmark.measure.intervals import Estimate, IntervalKind
-from leaderboard.read.jobs import Job, bare, digests, made
+from leaderboard.read.jobs import Job, digests, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.comparisons import Curves, curves, flips_found
@@ -53,7 +53,7 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     for dataset in (dataset for part in (results.front, *results.leading()) for dataset in part.datasets):
         of_kind[id(dataset)][1]["runs"] = None
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
-    jobs = [Job(_name(dataset, kinds), _computed, (bare(dataset), kinds)) for dataset, kinds in wanted]
+    jobs = [Job(_name(dataset, kinds), _computed, (dataset, kinds)) for dataset, kinds in wanted]
     for (dataset, _), content in zip(wanted, made(jobs), strict=True):
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})

@@ -465,7 +465,7 @@ def _one(column: Column, dataset: Dataset, row: BoardRow, boards: Boards) -> Est
         if erm is None:
             return None
         unit = erm.value
-    return estimate and estimate.divided(unit)
+    return estimate if estimate is None or unit == 1 else estimate.divided(unit)
 
 
 def _letter(i: int) -> str:

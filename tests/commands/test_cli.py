@@ -59,8 +59,8 @@ def test_the_guides_name_every_command() -> None:
 
 def test_the_help_of_every_command_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, command in CHURN.commands.items():
-        context = click.Context(command, info_name=name, terminal_width=100)
-        assert command.get_help(context).count("\n") < 45, name
+        context = click.Context(command, info_name=name, terminal_width=80)
+        assert command.get_help(context).count("\n") < 40, name
 
 
 def test_the_guides_name_every_learner_that_is_a_network_and_no_other_than_there_are() -> None:

@@ -137,6 +137,6 @@ def _listed() -> pd.DataFrame:
 def listed(name: str) -> pd.DataFrame:
     """Return the rows of the shipped table of ``pairs`` that a dataset is in, as ``first``: its family, its group, the
     others; those that share most first."""
-    found = _listed().query("first == @name")
+    found = _listed()[_listed()["first"] == name]
     near = found["one"].map({"family": 0, "group": 1, "": 2})
     return found.assign(near=near).sort_values(["near", "shared", "second"], ascending=[True, False, True])
