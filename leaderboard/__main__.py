@@ -269,7 +269,7 @@ def compare(
         sentences, table = pairwise.report(_finished(store)[0], first, second, items(measure), on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
         return
-    paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "published.csv"
+    paper = Path(first) if first else Path(str(files("leaderboard"))) / "paper" / "numbers.csv"
     if not paper.is_file():
         raise UserError(f"{first}: no such file of published numbers; to compare methods, name two, as in twin bagging")
     if measure or sampling or on != "headline" or kind != "runs":

@@ -27,7 +27,7 @@ from benchmark.data.features import FEATURES, SPELLED
 from benchmark.data.problem import load_problem, read_with
 from benchmark.learners import names
 from benchmark.registry import discover, make_method
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from benchmark.run.runner import retrain
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import SAMPLINGS, Examples, Problem, Recipe, Sampling, Task

@@ -28,7 +28,7 @@ from benchmark.registry import (
     title,
 )
 from benchmark.run.check import synthetic
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_settings
 from benchmark.types import REFERENCE

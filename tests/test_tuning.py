@@ -13,7 +13,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import NonNegativeInt, Part, learner, registered
 from benchmark.registry import discover, find, make_method, title
 from benchmark.run.check import check_method, synthetic
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from benchmark.run.runner import plan, retrain, run
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for

@@ -30,8 +30,8 @@ from benchmark.store.staging import claim
 from benchmark.types import PAPER, Problem, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    from benchmark.run.cost import Cost
     from benchmark.run.driver import Tally
-    from benchmark.run.plan import Cost
     from benchmark.run.runner import Planned
 
 
@@ -415,8 +415,8 @@ def plan(
 
 def _plan_grids(path: Path, block: str, device: str) -> None:
     """Show what each block of a file of grids costs, whether or not it is done."""
+    from benchmark.run.cost import costs
     from benchmark.run.grids import read
-    from benchmark.run.plan import costs
 
     table, ratios = _table("block", *COSTS), dict[tuple[str, ...], float]()
     with Console(stderr=True).status("timing fits") as status:
@@ -430,7 +430,7 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
 
 
 def _show_costs(cells: Sequence[Planned], workers: int) -> None:
-    from benchmark.run.plan import costs
+    from benchmark.run.cost import costs
 
     errors = Console(stderr=True)
     splits = len({(cell.key.dataset, cell.key.canonical_seed) for cell in cells})

@@ -12,7 +12,7 @@ from typing import Any
 from benchmark.errors import UserError
 from benchmark.files import cache_folder
 from benchmark.pipeline import Pipeline
-from benchmark.run.revisions import own_parts
+from benchmark.run.code import own_parts
 
 _here = local()
 

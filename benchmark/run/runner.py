@@ -24,9 +24,9 @@ from benchmark.data.problem import read_with, refuse_reading
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
+from benchmark.run.code import code_of
 from benchmark.run.provenance import LIBRARIES, facts_of
 from benchmark.run.reads import guarded
-from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, CellKey
 from benchmark.train.device import CPU
 from benchmark.train.learner import installed

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from benchmark.settings import visible
-from benchmark.store import revisions
+from benchmark.store import earlier_codes
 from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling, Tune
 
 
@@ -85,7 +85,7 @@ class CellKey:
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
     problem: Hex
     code: Code
-    """The parts that the predictions depend on, with their revisions (see ``benchmark.run.revisions``)."""
+    """The parts that the predictions depend on, with their revisions (see ``benchmark.run.code``)."""
     device: Title = "cpu"
     sampling: Sampling = PAPER
     learner: Text = ""
@@ -102,7 +102,7 @@ class CellKey:
         """Sixteen hex digits that name the cell on disk and in the store: for what version 0.1.0 trained, its own."""
         parts, _, _ = self.code.rpartition(" ")
         fields = {name: value for name, value in vars(self).items() if value or name not in OPTIONAL}
-        return digest(fields | {"code": revisions.fingerprint_of(parts) or self.code})
+        return digest(fields | {"code": earlier_codes.fingerprint_of(parts) or self.code})
 
     @property
     def pipeline(self) -> str:
@@ -220,7 +220,7 @@ class Cell:
     """Reports on the health of the data, by file name."""
 
     def __post_init__(self) -> None:
-        rows = self.facts.class_rows or revisions.class_rows().get(self.key.problem, ())
+        rows = self.facts.class_rows or earlier_codes.class_rows().get(self.key.problem, ())
         shares = tuple(n / sum(rows) for n in rows)
         known = {name: p.under(self.key.sampling, shares) for name, p in self.predictions.items()}
         object.__setattr__(self, "predictions", known)
@@ -271,7 +271,7 @@ def decode_key(content: Any, expected: str = "") -> CellKey:
     Raises ValueError naming the invalid field, and if the key has another digest than ``expected``, if that is given.
     """
     key: CellKey = _validated("key", _KEY, content)
-    if parts := revisions.earlier().get(key.code):
+    if parts := earlier_codes.earlier().get(key.code):
         key = replace(key, code=f"{parts} {key.sampling}@1")
     if expected and expected not in (digest(content), key.digest):
         raise ValueError(f"key: it was changed: its digest is {key.digest}, expected {expected[:80]}")

@@ -12,7 +12,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, located, number_of
 from benchmark.pipeline import Pipeline
 from benchmark.run import driver
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from benchmark.store import tracking
 from benchmark.store.cell import Cell, Grid, Record
 from benchmark.study.context import REPORT, Content, Context, Study

@@ -1,4 +1,7 @@
-"""AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with PyTorch's defaults: the factors of its steps."""
+"""AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with PyTorch's defaults: the factors of its steps.
+
+Whoever changes what they predict raises ``benchmark.train.REVISION``.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache

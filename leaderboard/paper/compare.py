@@ -1,7 +1,7 @@
 """Comparison of our numbers with published ones, value by value.
 
 A file of published numbers is a CSV with the columns ``table, dataset, method, canonical_seed, metric, unit, value,
-low, high``, such as the paper's ``published.csv``. Our numbers are from the canonical split that the row names. What
+low, high``, such as the paper's ``numbers.csv``. Our numbers are from the canonical split that the row names. What
 the paper leaves open about its tables is in ``leaderboard.paper.reasons.MATCHES``.
 """
 

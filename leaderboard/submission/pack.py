@@ -12,9 +12,9 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import save
 from benchmark.registry import find, make_method
+from benchmark.run.code import code_of
 from benchmark.run.isolation import method_file
 from benchmark.run.protocol import CANONICAL_SEEDS, SUBMITTED, TRAIN_SEEDS, protocol_fingerprint
-from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
 from benchmark.store.staging import replacing
 from benchmark.store.tables import to_table

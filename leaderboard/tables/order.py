@@ -185,6 +185,18 @@ def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
     return np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
 
 
+def in_order(churn: Mapping[str, float], kept: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return titles in the order of the page, and those among them that have a place, first to last.
+
+    Those that are ``kept``, as they keep accuracy, come first, by ``churn``; then the others by churn, and last those
+    of which it is nan.
+    """
+    ranked = sorted((title for title, value in churn.items() if not np.isnan(value)), key=lambda t: (churn[t], t))
+    placed = [title for title in ranked if title in kept]
+    losing = [title for title in ranked if title not in kept]
+    return [*placed, *losing, *sorted(churn.keys() - {*ranked})], placed
+
+
 Pair = tuple[str, str]
 
 

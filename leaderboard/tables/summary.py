@@ -24,6 +24,7 @@ from leaderboard.tables.order import (
     FEWEST_UNITS,
     REHEARSED,
     Resolution,
+    in_order,
     keeps,
     lacking,
     means_of,
@@ -351,8 +352,11 @@ def _summary(
         row = _row(task, title, datasets, block, boards, kind)
         row = replace(row, unranked=reason, suspicions=suspicions, collapsed=collapsed)
         rows.append(replace(row, rank=ordering.ranks.get(title), churn=ordering.churn.get(title, np.nan)))
-    rows = _in_order(rows)
-    placed = [row.title for row in rows if row.place is not None]
+    kept = {row.title for row in rows if row.keeps}
+    titles, placed = in_order({row.title: row.churn for row in rows}, kept)
+    of_title = {row.title: row for row in rows}
+    place = {title: place for place, title in enumerate(placed, 1)}
+    rows = [replace(of_title[title], place=place.get(title)) for title in titles]
     values = dict(zip(ordered, ordering.values.T, strict=True))
     between = None
     if pairs := [*combinations(placed, 2)]:  # for other families if there are enough to tell, else for these datasets
@@ -377,15 +381,6 @@ def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards:
     top = stability(block, values, changes) if placed >= 5 else None
     rehearsed = rehearsal(block, values, changes) if families >= REHEARSED else None
     return replace(summary, top=top, rehearsed=rehearsed, changes=changes)
-
-
-def _in_order(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
-    """Give places to the rows that keep accuracy, in their order; the others follow."""
-    ranked = sorted((row for row in rows if not np.isnan(row.churn)), key=lambda row: (row.churn, row.title))
-    kept = [row for row in ranked if row.keeps]
-    losing = [row for row in ranked if not row.keeps]
-    others = sorted((row for row in rows if np.isnan(row.churn)), key=lambda row: row.title)
-    return [*(replace(row, place=place) for place, row in enumerate(kept, 1)), *losing, *others]
 
 
 def _fewer(block: Sequence[Dataset], title: str) -> str:

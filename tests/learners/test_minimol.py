@@ -17,7 +17,7 @@ from benchmark.learners.minimol import MiniMol
 from benchmark.pipeline import DOUBTS
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from benchmark.train import sample_for
 from benchmark.types import TASKS
 

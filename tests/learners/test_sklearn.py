@@ -19,8 +19,8 @@ from benchmark.learners.sklearn import wrap
 from benchmark.registry import make_method, spelled, title
 from benchmark.run import runner
 from benchmark.run.check import synthetic
+from benchmark.run.code import code_of
 from benchmark.run.driver import warnings as warned_of
-from benchmark.run.revisions import code_of
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Task
 

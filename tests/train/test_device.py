@@ -14,8 +14,8 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
+from benchmark.run.code import code_of
 from benchmark.run.provenance import vectors
-from benchmark.run.revisions import code_of
 from benchmark.run.runner import plan
 from benchmark.train import sample_for
 from benchmark.train.device import CPU, CUDA, device

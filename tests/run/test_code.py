@@ -8,7 +8,7 @@ import pytest
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.pipeline import Pipeline
 from benchmark.registry import load_file, make_method
-from benchmark.run.revisions import code_of
+from benchmark.run.code import code_of
 from tests.test_registry import own
 
 
