@@ -103,7 +103,7 @@ def test_remedies_are_looked_up_by_name_and_know_nothing_of_what_finds_them():
     finders = {module for module, names in by_name().items() if any(top(name) == "methods" for name in names)}
     assert finders == {
         "benchmark.registry",
-        *(f"benchmark.run.{room}" for room in ("deploy", "isolation", "revisions")),
+        *(f"benchmark.run.{room}" for room in ("code", "deploy", "isolation")),
     }
     for module in FILES:
         if top(module) == "methods":
