@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from errno import ENOENT
+from errno import ENOENT, ENOSPC
 from typing import Any, TypeVar
 
 import typer
@@ -69,6 +69,8 @@ class App(typer.Typer):
                     about = f"{error.filename}: {error.strerror}: give another path, or change its permissions"
                 elif error.errno == ENOENT and error.strerror == os.strerror(ENOENT):  # of os.getcwd
                     about = "the working folder is gone: go to another"
+                elif error.errno == ENOSPC:
+                    about = "no space is left on the disk: free some, or write the output elsewhere"
                 else:
                     raise
             # The message may quote untrusted files.

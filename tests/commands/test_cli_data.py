@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -291,6 +293,16 @@ def test_a_working_folder_that_is_gone_gets_one_message(tmp_path, monkeypatch, c
     (tmp_path / "gone").rmdir()
     assert call("list", "lite") == 2
     assert capsys.readouterr().err == "error: the working folder is gone: go to another\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_gets_one_message():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmark", "list"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: no space is left on the disk: free some, or write the output elsewhere\n"
 
 
 def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, capsys):
