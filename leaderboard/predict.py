@@ -17,7 +17,8 @@ import typer
 from joblib import Parallel, delayed
 
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
-from benchmark.data.describe import refuse_headless, smiles_column, table_of
+from benchmark.data.describe.columns import refuse_headless, smiles_column
+from benchmark.data.describe.given import table_of
 from benchmark.data.features import Parsed, morgan
 from benchmark.data.inputs import SMILES, Featuriser, inputs_of
 from benchmark.data.problem import fold, given, labels, split_rows

@@ -254,7 +254,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def small_table(tmp_path: Path) -> str:
     """Path of the TOML of 90 small molecules, of which even slow features are computed at once."""
     from benchmark.data.author import write_dataset
-    from benchmark.data.describe import describe_file
+    from benchmark.data.describe.fields import describe_file
 
     rows = (f"{'NOS'[i % 3]}{'C' * (i // 3 + 1)},{i % 2}" for i in range(90))
     file = tmp_path / "small.csv"

@@ -214,7 +214,9 @@ def _new_versions(file: Path, target: str, chosen: dict[str, Any], name: str, to
     from benchmark.data.author import refuse_equal_names, write_dataset
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import expected_line
-    from benchmark.data.describe import columns_of, describe_file, offers
+    from benchmark.data.describe.fields import describe_file
+    from benchmark.data.describe.given import columns_of
+    from benchmark.data.describe.offers import offers
 
     targets = [target] if target in columns_of(file, chosen.get("sheet", "")) else items(target)
     if not targets:

@@ -17,7 +17,9 @@ import pandas as pd
 import tomli_w
 
 from benchmark.data.checks.health import Left, left_out
-from benchmark.data.describe import Options, categories, meaning_of, table_of
+from benchmark.data.describe.columns import categories
+from benchmark.data.describe.given import Options, table_of
+from benchmark.data.describe.target import meaning_of
 from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels

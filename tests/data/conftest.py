@@ -69,7 +69,7 @@ def dataset(
 ) -> "DatasetSpec":
     """Return the spec of a dataset that ``new-dataset`` makes of a table, by default in the same folder."""
     from benchmark.data.author import write_dataset
-    from benchmark.data.describe import describe_file
+    from benchmark.data.describe.fields import describe_file
     from benchmark.data.spec import load_spec
 
     fields = describe_file(file, target=target, **given)

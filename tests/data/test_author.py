@@ -12,7 +12,7 @@ import pytest
 
 from benchmark.data import author, downloads
 from benchmark.data.author import Changed, next_version, write_dataset
-from benchmark.data.describe import describe_file
+from benchmark.data.describe.fields import describe_file
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import load_spec

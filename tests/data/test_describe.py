@@ -10,7 +10,9 @@ from rdkit.Chem import MolFromSmiles, MolToMolBlock
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_text
 from benchmark.data.checks.missing import MISSING_WORDS
-from benchmark.data.describe import columns_of, describe_file, offers
+from benchmark.data.describe.fields import describe_file
+from benchmark.data.describe.given import columns_of
+from benchmark.data.describe.offers import offers
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
@@ -465,8 +467,8 @@ def test_rows_without_molecules_may_be_named_by_whole_numbers_under_a_heading_th
 
 
 def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmark.data.describe.MANY_ROWS", 30)
-    monkeypatch.setattr("benchmark.data.describe.SAMPLED", 20)
+    monkeypatch.setattr("benchmark.data.describe.fields.MANY_ROWS", 30)
+    monkeypatch.setattr("benchmark.data.describe.fields.SAMPLED", 20)
     whole = load_rows(dataset(csv(tmp_path, ["0", "1"]), sample="all"))
     assert len(whole.used) == 36
     spec = dataset(tmp_path / "assay.csv")

@@ -1,0 +1,233 @@
+"""What a column holds, by its name and its texts: molecules, names, relations, units, dates, parts of a split."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+
+from benchmark.data import features
+from benchmark.data.readers import LINE, MISSING
+from benchmark.data.splits import moments, part_of
+from benchmark.data.values import NUMBER, RELATION, is_number, spelled
+from benchmark.errors import UserError, number_of
+
+NAMED = {
+    "fold": r"(^|[\W_])(cv_?|k_?)?(fold|split)s?([\W_]?(id|no|nr|number|index))?$",
+    "group": r"(^|[\W_])(patient|subject|donor|batch|plate|lot|cluster|scaffold|series|cohort|group)s?([\W_]?id)?$",
+    "logarithm": r"^(log(?![a-z]{2})|p([iegx]c_?50|k[aid](?![a-z])|chembl))",
+    "part": r"^(is|in)?[\W_]?(train|training|test|valid|validation|holdout)([\W_]?(set|split|mask|flag|id))?$",
+    "relation": r"relation|qualifier|operator|modifier|censor",
+    "row": r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$",
+    "unit": r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
+    r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",
+    "year": r"year|jahr|yr",
+}
+"""Names of columns, whatever their capitals, by what they say of these. A group is known by it if it has numbers, a
+unit may be what was measured, and a relation is never offered as a feature: it tells part of the target."""
+UNIT = re.compile(
+    r"%|percent|(?:pico|nano|micro|milli)?molar|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
+    r"(?:\^?-?\d)?)*"
+)
+"""Units as after a number or alone in a column."""
+QUANTITY = re.compile(
+    r"(p|log ?)?((IC|EC|AC|GI|CC|LC|LD|ED|TD|DC)_?\d\d|K_?[idm]|MIC|potency|inhibition)( app)?", re.IGNORECASE
+)
+"""Kinds of measurement, which are not compared as units are not."""
+MOST_CLASSES, MOST_CATEGORIES = 10, 100
+SAMPLE = 200
+"""Texts of a column that are parsed to see whether they are SMILES."""
+
+
+def named(name: str, kind: str) -> bool:
+    """Return whether the name of a column says that it is of a kind in ``NAMED``."""
+    return re.search(NAMED[kind], name, re.IGNORECASE) is not None
+
+
+def at(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> str:
+    """Return where the first of some texts of a column is."""
+    return f"{file}: column {column!r}, line {table[LINE][texts.index[0]]}"
+
+
+def in_rows(counts: Iterable[tuple[str, int]]) -> str:
+    """Return texts with their numbers of rows, as in ``nM (3 rows), µM (1 row)``."""
+    return ", ".join(f"{text} ({number_of(n, 'row')})" for text, n in counts)
+
+
+def counted(texts: pd.Series) -> str:
+    """Return the commonest texts, quoted, with their numbers of rows."""
+    counts = Counter(texts).most_common()
+    return ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+
+
+def present(texts: pd.Series) -> pd.Series:
+    """Return the texts that stand for no missing value, without blanks around them."""
+    there = texts.str.strip()
+    return there[~there.isin(MISSING)]
+
+
+def is_relation(texts: pd.Series, name: str = "") -> bool:
+    """Return whether a column holds relations of a value to the true one, such as = and >: all of its texts or, if its
+    name or most of the texts say so, some."""
+    there = present(texts)
+    known = there.map(lambda text: bool(RELATION.fullmatch(text))).astype(bool)
+    signs = known & there.str.contains("[<>=≤≥]")
+    return bool(known.any() and (known.all() or named(name, "relation") or signs.mean() > 0.5))
+
+
+def is_unit(texts: pd.Series, name: str) -> bool:
+    """Return whether a column holds units, or kinds of measurement: by its name, or all of its texts."""
+    there = present(texts)
+    units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text))))
+    words = not there.map(is_number).any() and not there.map(part_of).notna().all()
+    return len(there) > 0 and bool((named(name, "unit") and words) or units.all())
+
+
+def is_part(texts: pd.Series, name: str) -> bool:
+    """Return whether a column says by its name and its numbers, from 0 or 1 on, to which part or fold a row belongs."""
+    most = 20 if named(name, "fold") else 2 if named(name, "part") else 0
+    values = {*present(texts)} if most else set()
+    starts = (0,) if most == 2 else (0, 1)
+    return 1 < len(values) <= most and any(values == {str(start + i) for i in range(len(values))} for start in starts)
+
+
+def is_row_number(texts: pd.Series, name: str) -> bool:
+    """Return whether a column counts the rows, from 0, 1 or, if it is called so, any number."""
+    start = texts.iloc[0] if len(texts) > 2 else ""
+    if not re.fullmatch("[01]" if name.lower() not in ("", "index", "row") else r"\d{1,9}", start):
+        return False
+    return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
+
+
+def dates(texts: pd.Series) -> str:
+    """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
+    numbers = texts.str.replace(",", ".", n=1, regex=False).str.fullmatch(rf"\s*{NUMBER}\s*")
+    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or numbers.any():
+        return ""
+    if texts.str.fullmatch(r"\D*\d+").all() and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
+        return ""  # names with a number, such as E-0123
+    try:
+        moments(texts.iloc[:SAMPLE].tolist())
+    except UserError as error:
+        return "ambiguous" if " could be " in str(error) else ""
+    return "clear"
+
+
+def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
+    """Return the different texts of a column in alphabetical order. Raises UserError for fewer than 2 or too many."""
+    categories = sorted(set(present(table[name])))
+    if not 2 <= len(categories) <= MOST_CATEGORIES:
+        raise UserError(
+            f"{file}: column {name!r}: expected 2 to {MOST_CATEGORIES} different texts for --one-hot, "
+            f"found {len(categories)}"
+        )
+    return categories
+
+
+def not_numbers(table: pd.DataFrame, columns: Sequence[str], mark: str) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the columns that hold no number, or anything else, with the line and text of the first that is none; and
+    the numbers (N,) of all columns."""
+    own = table[columns]
+    if mark:
+        texts = own.columns.difference(table.attrs["native"])
+        own = own.assign(**{name: own[name].map(lambda text: spelled(text, mark)) for name in texts})
+    numbers, missing = features.numbers_in(own)
+    others = {}
+    for name, odd, empty in zip(columns, (np.isnan(numbers) & ~missing).T, missing.T, strict=True):
+        if odd.any():
+            row = table.iloc[int(odd.argmax())]
+            others[name] = f"line {row[LINE]}: {row[name][:40]!r}"
+        elif empty.all():
+            others[name] = "empty"
+    return others, dict(zip(columns, numbers.T, strict=True))
+
+
+def names_column(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:
+    """Return the first column that is called like a name or an id and has another text in each row; else ``""``."""
+    for name in columns:
+        texts = table[name].str.strip()
+        if name not in used and named(name, "row") and texts.is_unique and not texts.isin(MISSING).any():
+            return name
+    return ""
+
+
+def id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: Iterable[str]) -> str:
+    """Return the first column of texts, or else of whole numbers under a name that says so, that names each row.
+
+    ``texts`` are the columns that hold no numbers. Raises UserError if there is none, or it has no name.
+    """
+    for name in columns:
+        if name != target and name in texts and table[name].is_unique:
+            if not name:
+                raise UserError("the column that names the rows has no name: write one above it, such as id")
+            return name
+    if (name := names_column(table, columns, {target})) and table[name].str.fullmatch(r"\s*\d+\s*").all():
+        return name
+    raise UserError(
+        "no column holds SMILES, and none holds a unique name for each row: choose --smiles or --id among "
+        + ", ".join(filter(None, columns))
+        + ", or add a column of names"
+    )
+
+
+def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes: list[str], remedy: str) -> str:
+    """Return the column of SMILES, by its name or else by its content; ``""`` if there is none.
+
+    Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none, and if its name
+    is a SMILES, too.
+    """
+    named = [name for name in columns if "smiles" in name.lower()]
+    exact = [name for name in named if name.lower() == "smiles"]
+    one = next((of[0] for of in (exact, named) if len(of) == 1), "")
+    if one and _smiles_share(table[one]) > 0:
+        return one
+    filled = [name for name in columns if _smiles_share(table[name]) > 0.6]
+    candidates = [name for name in filled if name in named or not named]
+    other = [name for name in filled if name not in named]
+    if len(candidates) > 1 or (named and not candidates and (other or not one)):
+        listed = candidates or [*named, *other]
+        raise UserError(f"{file}: several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
+    for name in columns if not candidates else ():
+        for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
+            if table[name].str.contains(mark).mean() > 0.5:
+                raise UserError(f"{file}: column {name!r} holds {kind}, which is not supported: add a column of SMILES")
+    refuse_headless(candidates, file)
+    if "" in candidates:
+        raise UserError(f"{file}: the column of SMILES has no name: write SMILES above it")
+    if candidates:
+        notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
+    return next(iter(candidates), one)
+
+
+def refuse_headless(columns: Sequence[str], file: str) -> None:
+    """Raise UserError if a name of a column is a SMILES, as in a table without a header."""
+    for name in columns:
+        if _smiles_share(pd.Series([name])):
+            raise UserError(
+                f"{file}: the first row should have the names of the columns, but {name[:60]!r} seems to be a "
+                "molecule: put a header above it, such as SMILES,y"
+            )
+
+
+def refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
+    """Raise UserError if most texts of a column of SMILES are reactions."""
+    texts = table[smiles].str.strip()
+    reactions = texts[texts.str.fullmatch(r"[^>\s|]*>[^>]*>[^>\s]*(\s+\|.*\|)?")]
+    if len(reactions) > 0.5 * (texts != "").sum():
+        raise UserError(
+            f"{at(table, smiles, reactions, file)}: {reactions.iloc[0][:60]!r} is a reaction, and reactions are not "
+            "supported: make a column of molecules, such as the products, and name it with --smiles"
+        )
+
+
+def _smiles_share(texts: pd.Series) -> float:
+    """Return the share of texts that are SMILES of three or more atoms, in a sample."""
+    there = present(texts).drop_duplicates()
+    there = there[there.str.len() < 5000].iloc[:SAMPLE]
+    with rdBase.BlockLogs():  # of a reaction, the products
+        found = [
+            Chem.MolFromSmiles(text.split(">")[-1]) for text in there if not re.fullmatch(r"[A-Za-z]?[\d.,-]*", text)
+        ]
+    return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
