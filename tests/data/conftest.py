@@ -76,6 +76,14 @@ def dataset(
     return load_spec(str(write_dataset(file, name, folder or file.parent, fields)))
 
 
+def fields_of(folder: Path, rows: pd.DataFrame | list[str], target: str = "y", **given: Any) -> dict[str, Any]:
+    """Return the fields of the TOML for a table, or for ``table`` of texts; ``notes`` may be empty."""
+    from benchmark.data.describe.fields import describe_file
+
+    written = saved(rows if isinstance(rows, pd.DataFrame) else table(rows), folder / "assay.csv")
+    return {"notes": ""} | describe_file(written, target=target, **given)
+
+
 def labelled(spec: "DatasetSpec") -> dict[str, float]:
     """Return the label of each SMILES that is used."""
     from benchmark.data.problem import load_problem

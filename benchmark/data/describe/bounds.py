@@ -19,7 +19,7 @@ ALIKE = 0.99
 """Correlation, of either sign, from which on two columns measure the same."""
 
 
-def bounds_of(target: Target, relation: str, decides: bool, exact: bool) -> pd.Series:
+def bounds_of(target: Target, relation: str, decides: bool) -> pd.Series:
     """Return the relation of each text of a target, ``""`` for a value; say how bounds and approximate ones are read.
 
     Raises UserError if a mark in the target contradicts the column ``relation``.
@@ -39,7 +39,7 @@ def bounds_of(target: Target, relation: str, decides: bool, exact: bool) -> pd.S
         target.notes.append(f"{approximate} of {len(texts)} values are approximate (~), and taken as they are")
     if censored := int((bounds != "").sum()):
         decided = " unless they decide the class" if decides else ""
-        how = "taken as values" if exact else f"left out{decided} (--bounds exact keeps them)"
+        how = "taken as values" if target.given.bounds == "exact" else f"left out{decided} (--bounds exact keeps them)"
         target.notes.append(f"{censored} of {len(texts)} values are bounds (< or >), {how}")
     if relation:
         target.notes.append(f"{relation!r} says which values are bounds, and is no feature")
@@ -51,7 +51,7 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
 
     One that by its name is of another column, as IC50_rel is of IC50, belongs to the target, too, if both measure
     the same. Raises UserError if it has bounds of a target that is the negative logarithm of another column, as
-    pIC50 is of IC50, and their direction ``decides`` the class: it may be that of the other.
+    pIC50 is of IC50, and their direction ``decides`` the class, unless they are exact: it may be that of the other.
     """
     table = target.table.loc[y.index]
     words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in target.columns}
@@ -75,6 +75,7 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
     owners = {name: owner(name) for name in words if is_relation(target.table[name], name)}
     bounded = {name for name in owners if table[name].map(lambda text: related(text)[0] != "").any()}
     if chosen := min((name for name in owners if not owners[name]), key=distance, default=""):
+        decides = decides and target.given.bounds != "exact"
         if decides and chosen in bounded and not words[chosen] & ours:
             logs = {name: np.log10(numbers(name).where(lambda x: x > 0)) for name in words if name not in owners}
             if other := next((name for name, log in logs.items() if y.corr(log) < -ALIKE), ""):

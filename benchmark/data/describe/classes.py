@@ -127,7 +127,7 @@ def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
     one = names.get(folded(plain(pd.Series([positive])).iloc[0])) if positive else _class_one(values)
     if one is None:
         raise UserError(f"{target.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
-    return _named(*sorted(values, key=lambda value: value == one))
+    return _classes(*sorted(values, key=lambda value: value == one))
 
 
 def _chosen(target: Target, texts: pd.Series) -> dict[str, Any]:
@@ -142,10 +142,10 @@ def _chosen(target: Target, texts: pd.Series) -> dict[str, Any]:
             f"{target.at(odd)}: expected one of {', '.join(classes)}, found {counted(odd)}; if these mean missing "
             f"values, use --ignore-value {odd.iloc[0]!r}"
         )
-    return _named(*classes)
+    return _classes(*classes)
 
 
-def _named(*classes: str) -> dict[str, Any]:
+def _classes(*classes: str) -> dict[str, Any]:
     if len(classes) == 2:
         return {"task": "classification", "positive": classes[1], "negative": classes[0]}
     return {"task": "classification", "classes": [*classes]}

@@ -178,16 +178,16 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
     Raises UserError, with the ``remedy``, if it may be several or the one that is named so holds none, and if its name
     is a SMILES, too.
     """
-    named = [name for name in columns if "smiles" in name.lower()]
-    exact = [name for name in named if name.lower() == "smiles"]
-    one = next((of[0] for of in (exact, named) if len(of) == 1), "")
+    called = [name for name in columns if "smiles" in name.lower()]
+    exact = [name for name in called if name.lower() == "smiles"]
+    one = next((of[0] for of in (exact, called) if len(of) == 1), "")
     if one and _smiles_share(table[one]) > 0:
         return one
     filled = [name for name in columns if _smiles_share(table[name]) > 0.6]
-    candidates = [name for name in filled if name in named or not named]
-    other = [name for name in filled if name not in named]
-    if len(candidates) > 1 or (named and not candidates and (other or not one)):
-        listed = candidates or [*named, *other]
+    candidates = [name for name in filled if name in called or not called]
+    other = [name for name in filled if name not in called]
+    if len(candidates) > 1 or (called and not candidates and (other or not one)):
+        listed = candidates or [*called, *other]
         raise UserError(f"{file}: several columns may hold the SMILES: {', '.join(listed)}; {remedy}")
     for name in columns if not candidates else ():
         for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):

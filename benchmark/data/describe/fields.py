@@ -113,11 +113,7 @@ def _unknown(table: pd.DataFrame, columns: Sequence[str], column: str, file: str
 
 
 def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a table without molecules that say what its columns are.
-
-    The mark of decimals goes to ``meaning``, if the target says nothing of it. Raises UserError if it differs between
-    columns.
-    """
+    """Return the fields of a table without molecules; the mark of its decimals goes to ``meaning``, if it has none."""
     table, given, columns, notes = target.table, target.given, target.columns, target.notes
     unclear = {}
     for name in columns:
@@ -135,29 +131,13 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
             "remove it or, if it is a row, rename it"
         )
     chosen = {target.name, id_, *given.one_hot}
-    numbered = [name for name in columns if name != id_ and is_row_number(table[name], name)]
-    if numbered:
-        notes.append(f"row numbers are no feature: {_quoted(numbered)}")
-    by_name = [name for name in columns if named(name, "relation") and name not in {*texts, target.name}]
-    telling = [name for name in by_name if present(table[name]).nunique() <= 2]
-    parts = [name for name in columns if name not in {*texts, *chosen, given.divides} and is_part(table[name], name)]
-    for found, what in ((telling, "which values are bounds"), (parts, "which rows are for training")):
-        if found:
-            notes.append(f"no feature, as it may say {what}: {_quoted(found)}; if not, take it out of ignore")
-    unused = {*texts, *numbered, *telling, *parts, *given.beside} - chosen
-    words = [name for name in columns if name in texts and name in unused and name not in given.beside]
-    if words:
-        odd = ", ".join(f"{name!r} ({unclear.get(name, texts[name])})" for name in words)
-        notes.append(
-            f"not features, because a text is no number: {odd}; numbers alone, or an empty cell, would make a column "
-            "one"
-        )
-    read = [name for name in columns if name not in chosen | unused]
+    ignored = _ignored(target, chosen, id_, {name: unclear.get(name, text) for name, text in texts.items()})
+    read = [name for name in columns if name not in {*chosen, *ignored}]
     inputs = [name for name in read if name != given.divides]
-    if meaning["decimal"] and not given.decimal:
-        refuse_two_marks(table, [*inputs, target.name], meaning, target.file)
     if not meaning["decimal"]:
         refuse_unclear_points(table, inputs, target.name, target.file)
+    elif not given.decimal:
+        refuse_two_marks(table, [*inputs, target.name], meaning, target.file)
     for word in filter(is_number, given.ignore_value):
         if held := [name for name in read if is_missing(table[name], (word,)).any()]:
             notes.append(f"{word} stays a number in the features {_quoted(held)}: empty fields are missing")
@@ -167,8 +147,29 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
     y = target.numbers if len(target.numbers) else target.texts.map(folded)
     for name in given_away(table, inputs, y, meaning["decimal"]):
         notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
-    ignored = [name for name in columns if name in unused]
     return {"id": id_, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
+
+
+def _ignored(target: Target, chosen: set[str], id_: str, texts: dict[str, str]) -> list[str]:
+    """Return the columns that are no features, though not ``chosen`` for anything, such as those of ``texts``."""
+    table, given, columns, notes = target.table, target.given, target.columns, target.notes
+    numbered = [name for name in columns if name != id_ and is_row_number(table[name], name)]
+    if numbered:
+        notes.append(f"row numbers are no feature: {_quoted(numbered)}")
+    relations = [name for name in columns if named(name, "relation") and name not in {*texts, target.name}]
+    telling = [name for name in relations if present(table[name]).nunique() <= 2]
+    parts = [name for name in columns if name not in {*texts, *chosen, given.divides} and is_part(table[name], name)]
+    for found, what in ((telling, "which values are bounds"), (parts, "which rows are for training")):
+        if found:
+            notes.append(f"no feature, as it may say {what}: {_quoted(found)}; if not, take it out of ignore")
+    unused = {*texts, *numbered, *telling, *parts, *given.beside} - chosen
+    ignored = [name for name in columns if name in unused]
+    if odd := [f"{name!r} ({texts[name]})" for name in ignored if name in texts and name not in given.beside]:
+        notes.append(
+            f"not features, because a text is no number: {', '.join(odd)}; numbers alone, or an empty cell, would make "
+            "a column one"
+        )
+    return ignored
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -56,17 +56,17 @@ def _fields(target: Target) -> dict[str, Any]:
     numbers = pd.to_numeric(bare, errors="coerce").astype(float)
     if not np.isfinite(numbers).all():
         return found | of_words(target, numbers, positive)
-    cut, exact = positive.startswith(">= "), given.bounds == "exact"
+    cut = positive.startswith(">= ")
     decides = cut and positive != ">= median"
     two = numbers.nunique() < 3 and given.task != "regression"  # classes, which have no relation
-    relation = "" if two else relation_of(target, numbers, mark, decides and not exact)
-    bounds = bounds_of(target, relation, decides, exact)
+    relation = "" if two else relation_of(target, numbers, mark, decides)
+    bounds = bounds_of(target, relation, decides)
     if relation or marked:
         found |= {"relation": relation, "bounds": given.bounds or "exclude"}
     if decides and given.log10:
         power = positive.removeprefix(">= ")
         target.notes.append(f"the logarithm is cut: {positive} is >= 10^{power} in the table")
-    values = numbers if exact else numbers[bounds == ""]
+    values = numbers if given.bounds == "exact" else numbers[bounds == ""]
     if cut:
         target.numbers = values
         return found | {"task": "classification", "positive": positive}
