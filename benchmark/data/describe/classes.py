@@ -160,10 +160,15 @@ def _other_than_two(target: Target, texts: pd.Series, hint: str) -> UserError:
     )
 
 
+def _negates(one: str, other: str) -> bool:
+    """Return whether a folded label is another with a prefix, as inactive is active."""
+    return any(one == prefix + other for prefix in NEGATED)
+
+
 def _opposite(one: str, other: str) -> bool:
     """Return whether two labels are each other's opposite, as active and inactive, or yes and no."""
     return any(
-        a in [prefix + b for prefix in NEGATED] or (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b))
+        _negates(a, b) or (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b))
         for a, b in permutations((folded(one), folded(other)))
     )
 
@@ -183,13 +188,19 @@ def _class_one(values: Sequence[str]) -> str:
     """
     one, other = (folded(value).partition("(")[0].split() for value in values)
     apart = [" ".join(word for word in a if word not in b and len(word) > 1) for a, b in ((one, other), (other, one))]
-    for texts in ([*map(folded, values)], apart):
-        if negated := [i for i in (0, 1) if any(texts[1 - i] == prefix + texts[i] for prefix in NEGATED)]:
-            return values[negated[0]]
-        affirmative = [i for i in (0, 1) if POSITIVE.fullmatch(texts[i]) or texts[i].endswith("+")]
-        negative = [i for i in (0, 1) if NEGATIVE.fullmatch(texts[i]) or texts[i].startswith(("no ", "not "))]
-        if len(affirmative) != 1 and len(negative) == 1:
-            affirmative = [1 - negative[0]]
-        if len(affirmative) == 1:
-            return values[affirmative[0]]
+    for first, last in (map(folded, values), apart):
+        if _negates(last, first) or _negates(first, last):
+            return values[_negates(first, last)]
+        if _affirms(first) != _affirms(last):
+            return values[_affirms(last)]
+        if _denies(first) != _denies(last):
+            return values[_denies(first)]
     return values[-1]
+
+
+def _affirms(text: str) -> bool:
+    return text.endswith("+") or POSITIVE.fullmatch(text) is not None
+
+
+def _denies(text: str) -> bool:
+    return text.startswith(("no ", "not ")) or NEGATIVE.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""What a column holds, by its name and its texts: molecules, names, relations, units, dates, parts of a split."""
+"""What a column holds, by its name and its texts: molecules, names, relations, units, parts of a split."""
 
 import re
 from collections import Counter
@@ -10,8 +10,8 @@ from rdkit import Chem, rdBase
 
 from benchmark.data import features
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.splits import moments, part_of
-from benchmark.data.values import NUMBER, RELATION, is_number, spelled
+from benchmark.data.splits import part_of
+from benchmark.data.values import RELATION, is_number, spelled
 from benchmark.errors import UserError, number_of
 
 NAMED = {
@@ -80,9 +80,10 @@ def is_relation(texts: pd.Series, name: str = "") -> bool:
 def is_unit(texts: pd.Series, name: str) -> bool:
     """Return whether a column holds units, or kinds of measurement: by its name, or all of its texts."""
     there = present(texts)
-    units = there.map(lambda text: bool(UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text))))
-    words = not there.map(is_number).any() and not there.map(part_of).notna().all()
-    return len(there) > 0 and bool((named(name, "unit") and words) or units.all())
+    if there.empty or any(map(is_number, there)):
+        return False
+    units = (UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text)) for text in there)
+    return all(units) or (named(name, "unit") and any(part_of(text) is None for text in there))
 
 
 def is_part(texts: pd.Series, name: str) -> bool:
@@ -99,20 +100,6 @@ def is_row_number(texts: pd.Series, name: str) -> bool:
     if not re.fullmatch("[01]" if name.lower() not in ("", "index", "row") else r"\d{1,9}", start):
         return False
     return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
-
-
-def dates(texts: pd.Series) -> str:
-    """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
-    numbers = texts.str.replace(",", ".", n=1, regex=False).str.fullmatch(rf"\s*{NUMBER}\s*")
-    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or numbers.any():
-        return ""
-    if texts.str.fullmatch(r"\D*\d+").all() and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
-        return ""  # names with a number, such as E-0123
-    try:
-        moments(texts.iloc[:SAMPLE].tolist())
-    except UserError as error:
-        return "ambiguous" if " could be " in str(error) else ""
-    return "clear"
 
 
 def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:

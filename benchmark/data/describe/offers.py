@@ -15,7 +15,6 @@ from benchmark.data.describe.bounds import ALIKE
 from benchmark.data.describe.columns import (
     MOST_CATEGORIES,
     SAMPLE,
-    dates,
     in_rows,
     is_part,
     is_relation,
@@ -25,9 +24,9 @@ from benchmark.data.describe.columns import (
 )
 from benchmark.data.describe.given import table_of
 from benchmark.data.readers import LINE
-from benchmark.data.splits import part_of
-from benchmark.data.values import spelled
-from benchmark.errors import number_of
+from benchmark.data.splits import moments, part_of
+from benchmark.data.values import NUMBER, spelled
+from benchmark.errors import UserError, number_of
 
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """A date written as a whole number."""
@@ -138,7 +137,7 @@ def _offer(table: pd.DataFrame, name: str, target: str) -> str:
     latest = f"--split time:{name} tests on the latest fifth of the rows"
     if named(name, "year") and texts.str.fullmatch(r"(19[5-9]|20[0-3])\d").all():
         return f"{name!r} holds years: {latest}"
-    if order := dates(texts):
+    if order := _dates(texts):
         return f"{name!r} holds dates: {latest if order == 'clear' else AMBIGUOUS}"
     kind = "numbers" if pd.to_numeric(texts, errors="coerce").notna().any() else "texts"
     repeats = 2 <= different <= len(texts) / 2 and name not in table.attrs["repeated"]
@@ -149,3 +148,17 @@ def _offer(table: pd.DataFrame, name: str, target: str) -> str:
     if kind == "texts" and different <= MOST_CATEGORIES and not told:
         line += f"; --one-hot {name} makes them features"
     return line
+
+
+def _dates(texts: pd.Series) -> str:
+    """Return ``clear`` or ``ambiguous`` if all texts are dates; numbers are none, as they may be anything."""
+    numbers = texts.str.replace(",", ".", n=1, regex=False).str.fullmatch(rf"\s*{NUMBER}\s*")
+    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or numbers.any():
+        return ""
+    if texts.str.fullmatch(r"\D*\d+").all() and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
+        return ""  # names with a number, such as E-0123
+    try:
+        moments(texts.iloc[:SAMPLE].tolist())
+    except UserError as error:
+        return "ambiguous" if " could be " in str(error) else ""
+    return "clear"

@@ -84,10 +84,7 @@ def _fields(target: Target) -> dict[str, Any]:
 
 
 def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
-    """Leave out the words for missing values, with those that are ignored by choice, and return them.
-
-    Those that are missing in every table, such as None, are classes only where they are ``kept``.
-    """
+    """Leave out what is ignored by choice or a word for a missing value, but none that is ``kept``; return these."""
     texts, ignored = target.texts, target.given.ignore_value
     keys = texts.map(folded)
     for word in ignored:

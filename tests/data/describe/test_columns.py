@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.data.describe.fields import describe_file
 from benchmark.data.describe.offers import offers
 from benchmark.data.rows import load_rows
 from benchmark.errors import UserError
-from tests.data.conftest import SMILES, csv, dataset, fields_of, materials
+from tests.data.conftest import SMILES, dataset, fields_of, materials, saved, table
 
 
 @pytest.mark.parametrize(
@@ -56,9 +55,7 @@ def test_where_no_column_clearly_holds_smiles_the_user_is_told_what_to_do(tmp_pa
 def test_rows_without_molecules_may_be_named_by_whole_numbers_under_a_heading_that_says_so(tmp_path):
     rows = materials(y=["0", "1"] * 15).drop(columns="material")
     assert fields_of(tmp_path, rows.assign(sample_id=range(700, 730)))["id"] == "sample_id"
-    with pytest.raises(
-        UserError, match="none holds a unique name for each row: choose --smiles or --id among pore, de"
-    ):
+    with pytest.raises(UserError, match="none holds a unique name for each row: choose --smiles or --id among pore, d"):
         fields_of(tmp_path, rows.assign(NO=np.arange(30) / 7))  # nitric oxide
 
 
@@ -81,34 +78,29 @@ def test_a_row_that_sums_up_the_others_and_a_number_for_what_is_missing_are_name
     rows.loc[5, "material"] = "STD"
     assert fields_of(tmp_path, rows, "stable")["id"] == "material"
     rows.loc[29, "material"] = "Total: n=29"
-    with pytest.raises(
-        UserError, match="column 'material', line 31: 'Total: n=29' is by its name no row but a summary"
-    ):
+    with pytest.raises(UserError, match="'material', line 31: 'Total: n=29' is by its name no row but a summary"):
         fields_of(tmp_path, rows, "stable")
 
 
 @pytest.mark.parametrize("smiles", [True, False])
 def test_texts_become_features_one_for_each_category(tmp_path, smiles):
-    file = csv(tmp_path, ["0", "1"], series=["B", " A", "", "C"], dose=[str(i * 7 % 36) for i in range(36)])
-    if not smiles:
-        rows = pd.read_csv(file, keep_default_na=False).assign(SMILES=[f"m{i}" for i in range(36)])
-        rows.rename(columns={"SMILES": "material"}).to_csv(file, index=False)
-    spec = dataset(file, one_hot=["series"])
+    rows = table(["0", "1"], series=["B", " A", "", "C"], dose=[str(i * 7 % 36) for i in range(36)])
+    named = rows.assign(SMILES=[f"m{i}" for i in range(36)]).rename(columns={"SMILES": "material"})
+    spec = dataset(saved(rows if smiles else named, tmp_path / "assay.csv"), one_hot=["series"])
     assert spec.one_hot == (("series", "A", "B", "C"),)
     loaded = load_rows(spec)
     numbers = 2048 if smiles else 1
     assert loaded.x.shape == (36, numbers + 3)
     np.testing.assert_array_equal(loaded.x[:4, numbers:], [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1]])
     with pytest.raises(UserError, match=r"column 'dose': expected 2 to 100 different texts for --one-hot, found 1"):
-        describe_file(csv(tmp_path, ["0", "1"], dose=["5"]), target="y", one_hot=["dose"])
+        fields_of(tmp_path, table(["0", "1"], dose=["5"]), one_hot=["dose"])
 
 
 def test_columns_that_are_no_features_for_a_text_are_named_with_it(tmp_path):
     pore = [f"{i / 7:.2f}" for i in range(30)]
     columns = {"depth": ["<0.1" if i == 7 else text for i, text in enumerate(pore)], "share": [f"{i}%" for i in pore]}
     rows = materials(**columns, flag=[True, False] * 15, remark="", n=range(30))
-    rows.to_csv(tmp_path / "materials.csv", index=False)
-    spec = dataset(tmp_path / "materials.csv", target="stable")
+    spec = dataset(saved(rows, tmp_path / "materials.csv"), target="stable")
     assert spec.ignore == ("metal", "depth", "share", "flag", "remark", "n")
     assert "row numbers are no feature: 'n'" in spec.notes
     assert (

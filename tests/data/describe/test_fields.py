@@ -11,7 +11,7 @@ from benchmark.data.describe.given import columns_of
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from tests.data.conftest import SMILES, csv, dataset, labelled, workbook
+from tests.data.conftest import SMILES, csv, dataset, labelled, saved, workbook
 
 ROWS = [["SMILES", "y"], *([s, i % 2] for i, s in enumerate(SMILES))]
 
@@ -95,8 +95,7 @@ def test_of_many_rows_a_random_sample_is_compared_and_a_line_says_so(tmp_path, m
 def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path):
     smiles = [*SMILES, "C" * 501, "C" * 6000, "C1CC", "CC>>CO"]
     rows = pd.DataFrame({"Compound ID": [f"X-{i}" for i in range(40)], "SMILES": smiles, "y": ["0", "1"] * 20})
-    rows.to_csv(tmp_path / "assay.csv", index=False)
-    spec = dataset(tmp_path / "assay.csv")
+    spec = dataset(saved(rows, tmp_path / "assay.csv"))
     left = pd.read_csv(tmp_path / "mine-left-out.csv")
     assert left["line"].tolist() == [38, 39, 40, 41]
     assert left["reason"].tolist() == ["too_large", "too_large", "unparsable", "unparsable"]
@@ -108,8 +107,8 @@ def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path
 def test_molecules_that_features_cannot_tell_apart_are_counted_with_features_that_can(tmp_path):
     tails = [a + b for a in ("C", "O", "N", "S", "CC") for b in ("c1ccccc1", "C1CCC1", "C#N", "CBr", "CCl")]
     enantiomers = [(f"F[C@{at}H](C{tail})C(N)=O", str(int(at == ""))) for tail in tails for at in ("", "@")]
-    pd.DataFrame(enantiomers, columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
-    health = examine(dataset(tmp_path / "assay.csv", split="random:0.5"), 99)
+    file = saved(pd.DataFrame(enantiomers, columns=["SMILES", "y"]), tmp_path / "assay.csv")
+    health = examine(dataset(file, split="random:0.5"), 99)
     assert (health.alike.molecules, health.alike.conflicting) == (50, 50)
     assert health.alike.telling["morgan_chiral:2048:2"] == 1
     assert health.alike.telling["morgan_counts:4096:2"] == 0
@@ -123,13 +122,12 @@ def test_molecules_that_features_cannot_tell_apart_are_counted_with_features_tha
 def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
     rows = [(s, str(i % 2)) for i, s in enumerate(SMILES)]
     rows += [("CC(=O)[O-].[Na+]", "1"), ("CC(O)=O", "0"), ("CCN.Cl", "1"), ("CCN", "1"), ("NCCCO.OC(=O)C(O)=O", "0")]
-    pd.DataFrame(rows, columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
-    health = examine(dataset(tmp_path / "assay.csv"), 99)
+    file = saved(pd.DataFrame(rows, columns=["SMILES", "y"]), tmp_path / "assay.csv")
+    health = examine(dataset(file), 99)
     assert (health.salts.rows, health.salts.conflicting, health.salts.lines) == (3, 1, (38,))
     assert "salts or mixtures of several parts: 3; 1 of them have another target" in to_text(health)
-    spec = dataset(tmp_path / "assay.csv", desalt=True)
+    spec = dataset(file, desalt=True)
     used = load_rows(spec).used
     assert used["smiles"].tolist()[36:] == ["CC(=O)O", "CC(=O)O", "CCN", "CCN", "NCCCO"]
     assert [repeat.conflict for repeat in examine(spec, 99).repeats] == [True, False]
-    merged = dataset(tmp_path / "assay.csv", desalt=True, merge="drop")
-    assert len(load_rows(merged).used) == 38
+    assert len(load_rows(dataset(file, desalt=True, merge="drop")).used) == 38

@@ -8,7 +8,7 @@ import pytest
 from benchmark.data.checks.missing import MISSING_WORDS
 from benchmark.data.rows import load_rows
 from benchmark.errors import UserError
-from tests.data.conftest import SMILES, csv, dataset, fields_of, labelled, materials
+from tests.data.conftest import SMILES, csv, dataset, fields_of, labelled, materials, saved
 
 CLASSES = [
     *(("0", "1", None), ("0.0", "1.0", None), ("false", "true", "true"), ("inactive", "active", "active")),
@@ -23,6 +23,7 @@ UPPER = [int(i >= 18) for i in range(36)]
 UNIT = {"task": "regression", "missing": ("n. d.",)}
 LOGS = [">720.5", ">1000", ">=2000", "<900", "<1200", "<1000", "<=1000", "20", "5000", "1000", "20", "5000"]
 DECIDED = [None, 1, 1, 0, None, 0, None, 0, 1, 1, 0, 1]
+AS_CLASS = "; if it is a class, name all with --classes"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +87,6 @@ def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
         assert re.search(rf"^taken as missing: '.*' \((12|9)\)({AS_CLASS})?$", fields["notes"], re.M)
 
 
-AS_CLASS = "; if it is a class, name all with --classes"
-
-
 @pytest.mark.parametrize("word", ["None", "NA", "null", "unknown"])
 def test_a_word_for_missing_is_said_and_is_a_class_where_it_is_named(tmp_path, word):
     texts = [word, "Mild", "Severe"]
@@ -106,8 +104,7 @@ def test_a_word_for_missing_is_said_and_is_a_class_where_it_is_named(tmp_path, w
 def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_path):
     rows = materials(pore=range(1, 31), rings=[0, 1, 2] * 10, y=["0", "5.1", "7", "n.d.", "6"] * 6).astype(object)
     rows.loc[7, "density"] = "n.d."
-    rows.to_csv(tmp_path / "assay.csv", index=False)
-    spec = dataset(tmp_path / "assay.csv", ignore_value=["0"])
+    spec = dataset(saved(rows, tmp_path / "assay.csv"), ignore_value=["0"])
     assert "0 stays a number in the features 'rings': empty fields are missing" in spec.notes
     assert (load_rows(spec).table["used"].sum(), spec.missing) == (18, ("0", "n.d."))
     spec = spec.model_copy(update={"ignore": ("metal", "stable")})  # words are no numbers anywhere
