@@ -86,16 +86,15 @@ def of_words(target: Target, numbers: pd.Series, positive: str) -> dict[str, Any
             f"{target.at(quantities)}: expected a number or a word, found {quantities.iloc[0]!r}: write numbers "
             "alone, as in 1234.5, or say --task classification"
         )
+    if len(values) > MOST_CLASSES:
+        raise _other_than_two(target, texts, "")
     opposite = [two for two in combinations(values, 2) if _opposite(*two)]
     pair = max(opposite, key=lambda two: counts[two[0]] + counts[two[1]], default=())
     odd = [value for value in values if value not in pair] if pair else []
-    if positive or odd or len(values) > MOST_CLASSES or min(counts.values()) < FEWEST_OF_CLASS:
-        hint = ""
-        if len(values) <= MOST_CLASSES:
-            word = min(odd or values, key=lambda value: counts[value])
-            hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; "
-            hint += f"if it is a class, --classes '{','.join(values)}'"
-        raise _other_than_two(target, texts, hint)
+    if positive or odd or min(counts.values()) < FEWEST_OF_CLASS:
+        word = min(odd or values, key=lambda value: counts[value])
+        hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; if it is a class, --classes "
+        raise _other_than_two(target, texts, f"{hint}'{','.join(values)}'")
     return {"task": "classification", "classes": values}
 
 
