@@ -299,6 +299,23 @@ def call(*words: str, which: Callable[[list[str]], object] | None = None) -> int
     return int(stop.value.code or 0)
 
 
+Churn = Callable[..., str]
+
+
+@pytest.fixture
+def churn(capsys: pytest.CaptureFixture[str]) -> Churn:
+    """``churn("list")`` is what a command line prints that ends with ``code``, 0 or given; of code 2, its error."""
+
+    def run(*words: str, code: int = 0, which: Callable[[list[str]], object] | None = None) -> str:
+        capsys.readouterr()
+        ended, printed = call(*words, which=which), capsys.readouterr()
+        assert ended == code, printed
+        assert "Traceback" not in printed.err + printed.out
+        return printed.err if code == 2 else printed.out
+
+    return run
+
+
 def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -23,7 +23,7 @@ from benchmark.studies import discover as studies
 from benchmark.train.learner import NetworkLearner
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.__main__ import churn_app
-from tests.conftest import call
+from tests.conftest import Churn, call
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").rglob("*.md")}
@@ -121,29 +121,26 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--block", "bits"], "--block bits: give the file"),
     ],
 )
-def test_a_mistake_gets_one_message_with_the_remedy(words, message, capsys):
-    assert call(*words) == 2
-    printed = capsys.readouterr()
-    assert message in printed.err
-    assert printed.err.startswith("error: ")
-    assert "Traceback" not in printed.err + printed.out
+def test_a_mistake_gets_one_message_with_the_remedy(words, message, churn):
+    error = churn(*words, code=2)
+    assert message in error
+    assert error.startswith("error: ")
 
 
-def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
+def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, churn):
     path = tmp_path / "mine" / "1.0" / "predictions"
     path.mkdir(parents=True)
     (path.parent / "submission.yml").write_bytes(b"\xef\xbb\xbf{a: 1}: \xef\xbb\xbf[b")
     (path / "bace.parquet").touch()
-    assert call("submit", "--check", str(path.parent), which=leaderboard_app) == 2
-    assert capsys.readouterr().err.replace("\n", "").isprintable()
+    said = churn("submit", "--check", str(path.parent), code=2, which=leaderboard_app)
+    assert said.replace("\n", "").isprintable()
 
 
 def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what_it_costs(
-    capsys: pytest.CaptureFixture[str], own_store: Path, small_table: str
+    churn: Churn, own_store: Path, small_table: str
 ) -> None:
     words = ["--method", "erm,bagging:k=2", "--learner", "linear", "--features", "morgan.64.2", "--seeds", "4"]
-    assert call("plan", *words, "--dataset", f"{small_table},{small_table}@train=20", "--jobs", "2") == 0
-    printed = capsys.readouterr().out
+    printed = churn("plan", *words, "--dataset", f"{small_table},{small_table}@train=20", "--jobs", "2")
     assert "looking for 4 cells in the tracking store sqlite:" in printed
     assert "missing  small@train=20, split 99: Bagging K=2" in printed
     commands = commands_in(printed)
@@ -160,28 +157,28 @@ def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what
 @pytest.mark.parametrize(
     ("called", "program"), [("/venv/bin/churn", "churn"), ("/suite/benchmark/__main__.py", "python -m benchmark")]
 )
-def test_an_interrupted_command_is_repeated_as_it_was_called(capsys, monkeypatch, called, program):
+def test_an_interrupted_command_is_repeated_as_it_was_called(churn, monkeypatch, called, program):
     monkeypatch.setattr(sys, "argv", [called, "run", "--method", "two words"])
 
     def interrupted(*words: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("benchmark.commands.train._grids", interrupted)
-    assert call("run", "--method", "erm") == 130
-    assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
+    said = churn("run", "--method", "erm", code=130)
+    assert f"resumes from there:\n  {program} run --method 'two words'\n" in said
 
 
 @pytest.mark.parametrize("which", [None, leaderboard_app, churn_app()])
-def test_an_option_given_twice_is_refused_as_only_its_last_value_would_count(which, capsys):
+def test_an_option_given_twice_is_refused_as_only_its_last_value_would_count(which, churn):
     words = ["compare", "erm"] if which is leaderboard_app else ["plan"]
     option = "--store" if which is leaderboard_app else "--method"
-    assert call(*words, option, "erm", f"{option}=twin", which=which) == 2
-    assert capsys.readouterr().err.startswith(f"error: {option}: expected once, found 2 times: give it once")
+    error = churn(*words, option, "erm", f"{option}=twin", code=2, which=which)
+    assert error.startswith(f"error: {option}: expected once, found 2 times: give it once")
 
 
-def test_an_option_that_takes_several_values_and_a_flag_may_be_repeated(capsys):
-    assert call("plan", "--set", "lam=3", "--set", "k=2", "--offline", "--offline", "--seeds", "0") == 2
-    assert "seeds '0': expected a count" in capsys.readouterr().err
+def test_an_option_that_takes_several_values_and_a_flag_may_be_repeated(churn):
+    words = ["plan", "--set", "lam=3", "--set", "k=2", "--offline", "--offline", "--seeds", "0"]
+    assert "seeds '0': expected a count" in churn(*words, code=2)
 
 
 def test_a_study_that_cannot_be_shown_has_the_exit_code_of_a_mistake(monkeypatch):
@@ -189,9 +186,8 @@ def test_a_study_that_cannot_be_shown_has_the_exit_code_of_a_mistake(monkeypatch
     assert call("study", "lambda-rule", "--store", "nowhere") == 2
 
 
-def test_the_leaderboard_without_a_store_says_how_to_fill_one_and_makes_none(capsys, own_store):
-    assert call("build", which=leaderboard_app) == 2
-    assert "create one with churn run" in capsys.readouterr().err
+def test_the_leaderboard_without_a_store_says_how_to_fill_one_and_makes_none(churn, own_store):
+    assert "create one with churn run" in churn("build", code=2, which=leaderboard_app)
     assert list(own_store.iterdir()) == []
 
 
@@ -220,20 +216,19 @@ def test_mlflow_run_of_a_git_server_trains_records_and_builds_the_page_where_the
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_new_method_comes_from_the_template_and_keeps_the_contract(capsys, monkeypatch, tmp_path):
+def test_a_new_method_comes_from_the_template_and_keeps_the_contract(churn, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    assert call("new-method", "my_method") == call("check", "my_method", "--trust") == 0
-    assert "my_method keeps the contract" in capsys.readouterr().out
+    churn("new-method", "my_method")
+    assert "my_method keeps the contract" in churn("check", "my_method", "--trust")
 
 
-def test_update_takes_predictions_or_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_takes_predictions_or_a_dataset(churn: Churn) -> None:
     help_of = {trains: typer.main.get_command(churn_app(trains)).commands["update"].params for trains in (False, True)}
     names = {trains: {param.name for param in params} for trains, params in help_of.items()}
     assert {"old", "new"} <= names[False]
     assert {"dataset", "cuts"} <= names[True]
     assert not names[True] & {"old", "new"}
-    assert call("update", "old.csv", which=leaderboard_app) == 2
-    assert "new" in capsys.readouterr().err.lower()
+    assert "new" in churn("update", "old.csv", code=2, which=leaderboard_app).lower()
 
 
 def test_an_output_that_lacks_a_letter_shows_something_else_and_goes_on(monkeypatch):

@@ -19,7 +19,7 @@ from benchmark.data import downloads
 from benchmark.data.rows import feature_columns, load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
-from tests.conftest import call
+from tests.conftest import Churn
 from tests.data.conftest import SMILES as GOOD
 from tests.data.conftest import table
 
@@ -51,16 +51,22 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def make(folder: Path, *words: str, target: str = "potency") -> int:
-    return call("new-dataset", str(folder / "messy.csv"), "--target", target, "--to", str(folder), *words)
+@pytest.fixture
+def make(folder: Path, churn: Churn) -> Churn:
+    """Describes the messy table with the options given, and returns what is printed."""
+
+    def made(*words: str, target: str = "potency", code: int = 0) -> str:
+        table = str(folder / "messy.csv")
+        return churn("new-dataset", table, "--target", target, "--to", str(folder), *words, code=code)
+
+    return made
 
 
 # Listing
 
 
-def test_the_list_counts_the_datasets_of_suites_and_groups(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("list") == 0
-    output = capsys.readouterr().out
+def test_the_list_counts_the_datasets_of_suites_and_groups(churn: Churn) -> None:
+    output = churn("list")
     assert re.search(r"^lite +3 +0 +3 +1 +475–1,058 +1 of 3 *$", output, flags=re.M)
     assert re.search(rf"^wide .* 0 of {len(expand('wide'))} *$", output, flags=re.M)
     assert "churn list --all" in output
@@ -68,16 +74,14 @@ def test_the_list_counts_the_datasets_of_suites_and_groups(capsys: pytest.Captur
     assert len(output.splitlines()) < 100
 
 
-def test_the_list_of_a_suite_has_its_datasets_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("list", "large", "bace@train=200") == 0
-    output = capsys.readouterr().out
+def test_the_list_of_a_suite_has_its_datasets_alone(churn: Churn) -> None:
+    output = churn("list", "large", "bace@train=200")
     assert re.findall(r"^(\S+) .* no *$", output, flags=re.M) == [*expand("large"), "bace@train=200"]
     assert "Twin-bootstrap" not in output
 
 
-def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("list", "--all") == 0
-    output = capsys.readouterr().out
+def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(churn: Churn) -> None:
+    output = churn("list", "--all")
     states = dict(re.findall(r"^(\w+) .* (yes|no) *$", output, flags=re.M))
     assert set(states) == set(dataset_names())
     assert {name for name, here in states.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
@@ -90,9 +94,8 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys
 # Families
 
 
-def test_families_are_compared_and_a_contradiction_is_named(capsys, monkeypatch, tmp_path):
-    assert call("health", "--families", "--csv", str(tmp_path / "pairs.csv")) == 0
-    output = capsys.readouterr().out
+def test_families_are_compared_and_a_contradiction_is_named(churn, monkeypatch, tmp_path):
+    output = churn("health", "--families", "--csv", str(tmp_path / "pairs.csv"))
     assert f"3 of {len(dataset_names())} datasets compared: 3 pairs share at least 20%" in output
     assert "The families and groups of the TOMLs agree." in output
     assert (tmp_path / "pairs.csv").read_text().startswith("first,second,shared,")
@@ -100,8 +103,7 @@ def test_families_are_compared_and_a_contradiction_is_named(capsys, monkeypatch,
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "brain.toml").write_text(re.sub(r"^family.*\n", "", text, flags=re.M), encoding="utf-8")
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    assert call("health", "--families") == 1
-    output = capsys.readouterr().out
+    output = churn("health", "--families", code=1)
     assert re.search(r"^b3db_logbb and brain share .* but are of the families bbb_martins and brain ", output, re.M)
     assert "pairs that contradict the TOMLs: 3" in output
 
@@ -109,9 +111,8 @@ def test_families_are_compared_and_a_contradiction_is_named(capsys, monkeypatch,
 # Health
 
 
-def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("health", "b3db_logbb", "b3db_measured") == 0
-    output = capsys.readouterr().out
+def test_health_reports_on_each_dataset_and_on_what_they_share(churn: Churn) -> None:
+    output = churn("health", "b3db_logbb", "b3db_measured")
     titles = [("B3DB logBB", "b3db_logbb"), ("B3DB measured", "b3db_measured")]
     assert re.findall(r"^(\S.*) \((\w+)\), split by seed 99", output, flags=re.M) == titles
     assert "training pool          677 rows, " in output
@@ -119,8 +120,7 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
     assert (
         "shares molecules with b3db_logbb (935 of 935; one family with it); b3db (906 of 935, 61% in the same" in output
     )
-    assert call("health", "b3db_logbb,b3db_measured", "--json") == 0
-    reports = json.loads(capsys.readouterr().out)
+    reports = json.loads(churn("health", "b3db_logbb,b3db_measured", "--json"))
     assert [report["dataset"] for report in reports] == ["b3db_logbb", "b3db_measured"]
     assert reports[0]["parts"]["train"]["sd"] > 0
     assert [other["dataset"] for other in reports[1]["overlaps"]] == ["b3db_logbb", "b3db"]
@@ -145,40 +145,34 @@ DAYS = [f"2024-{1 + i // 4:02}-{1 + i % 4:02}" for i in range(35, -1, -1)]
     ],
 )
 def test_a_split_by_time_or_groups_says_what_is_for_training_and_test_and_what_may_not_be_meant(
-    tmp_path, capsys, split, parts, said
+    tmp_path, churn, split, parts, said
 ):
     rows = [f"{smiles},{i % 2},{part}" for i, (smiles, part) in enumerate(zip(GOOD, parts, strict=True))]
     extra = ["CCCO,1,n/a"] if split == "time" else []
     (tmp_path / "assays.csv").write_text("\n".join(["SMILES,y,part", *rows, *extra]))
     words = ("--target", "y", "--split", f"{split}:part", "--to", str(tmp_path))
-    assert call("new-dataset", str(tmp_path / "assays.csv"), *words) == 0
-    assert f"  by 'part', {said}" in capsys.readouterr().out
+    assert f"  by 'part', {said}" in churn("new-dataset", str(tmp_path / "assays.csv"), *words)
 
 
-def test_of_several_targets_none_is_a_feature_of_another(tmp_path, capsys):
+def test_of_several_targets_none_is_a_feature_of_another(tmp_path, churn):
     rows = [f"S-{i},{i % 7},{i % 2},{i % 3 + 0.5},{'ab'[i % 2]}" for i in range(36)]
     (tmp_path / "assays.csv").write_text("\n".join(["name,size,stable,gap,kind", *rows]))
     words = ("new-dataset", str(tmp_path / "assays.csv"), "--target", "stable,gap,kind", "--to", str(tmp_path))
-    assert call(*words) == 0
-    assert "features: size\n" in capsys.readouterr().out
+    assert "features: size\n" in churn(*words)
     for target in ("stable", "gap", "kind"):
         assert feature_columns(load_spec(str(tmp_path / f"assays_{target}.toml"))) == ["size"]
-    assert call(*words, "--one-hot", "kind") == 2
-    assert "--one-hot kind: a target is no feature" in capsys.readouterr().err
+    assert "--one-hot kind: a target is no feature" in churn(*words, "--one-hot", "kind", code=2)
 
 
 @pytest.mark.parametrize(("option", "said"), [("--id", "name of a row"), ("--smiles", "column of molecules")])
-def test_a_target_names_no_row_as_the_names_of_test_rows_are_given_to_those_who_predict_them(
-    folder, capsys, option, said
-):
+def test_a_target_names_no_row_as_the_names_of_test_rows_are_given_to_those_who_predict_them(make, option, said):
     for target in ("potency", "SMILES,potency"):
-        assert make(folder, option, "potency", target=target) == 2
-        assert f"error: {option} potency: a target is no {said}" in capsys.readouterr().err
+        error = make(option, "potency", target=target, code=2)
+        assert f"error: {option} potency: a target is no {said}" in error
 
 
-def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
-    assert make(folder) == 0
-    first, *lines = capsys.readouterr().out.splitlines()
+def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, make):
+    first, *lines = make().splitlines()
     toml = folder / "messy.toml"
     assert first == f"reading {folder / 'messy.csv'}"
     assert lines[:2] == [
@@ -202,16 +196,14 @@ def test_a_new_dataset_is_explained_and_what_matters_comes_last(folder, capsys):
     again = "--positive inactive --split random:0.7 --ignore-value unclear"
     table = folder / "messy.csv"
     table.write_bytes(table.read_bytes().replace(b"CCCCO,", b"CCCCO,unclear"))
-    assert make(folder, *again.split()) == 0
-    assert "  'potency': classes active, inactive" in capsys.readouterr().out.splitlines()
+    assert "  'potency': classes active, inactive" in make(*again.split()).splitlines()
     assert load_spec(str(toml)).split == "random:0.7"
 
 
-def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_targets_have_a_line_each(folder: Path, make: Churn) -> None:
     rows = [f"{smiles},{i % 2},{'' if i % 3 else i % 5}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,a,b [h]", *rows]))
-    assert make(folder, target="a,b [h]") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = make(target="a,b [h]").splitlines()
     assert [line.partition(";")[0] for line in lines if " rows are used" in line] == [
         "messy_a: 36 of 36 rows are used",
         "messy_b_h: 12 of 36 rows are used",
@@ -221,11 +213,10 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
     assert lines[-1].endswith("messy_b_h.toml'")
 
 
-def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, capsys):
+def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, make):
     rows = [f"{smiles},{i % 2},{i % 2},{'AB'[i % 2]}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,a,b,series", *rows]))
-    assert make(folder, "--one-hot", "series,series", target="a,b, a") == 0
-    assert capsys.readouterr().out.count(" rows are used") == 2
+    assert make("--one-hot", "series,series", target="a,b, a").count(" rows are used") == 2
     assert load_spec(str(folder / "messy_a.toml")).one_hot == (("series", "A", "B"),)
 
 
@@ -240,11 +231,10 @@ def test_a_target_or_category_that_is_named_twice_is_taken_once(folder, capsys):
         ("IC50 (nM),IC50 [nM]", [], r"'IC50 \(nM\)' and 'IC50 \[nM\]' would both be called …_ic50_nm: describe"),
     ],
 )
-def test_what_one_of_several_targets_cannot_take_is_named_before_one_is_written(folder, capsys, header, words, message):
+def test_what_one_of_several_targets_cannot_take_is_named_before_one_is_written(folder, make, header, words, message):
     rows = [f"{smiles},{('no', 'yes')[i % 2]},{i}" for i, smiles in enumerate(GOOD)]
     (folder / "messy.csv").write_text("\n".join([f"SMILES,{header}", *rows]))
-    assert make(folder, *words, target=header) == 2
-    assert re.search(message, " ".join(capsys.readouterr().err.split()))
+    assert re.search(message, " ".join(make(*words, target=header, code=2).split()))
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 
@@ -264,35 +254,31 @@ def test_what_one_of_several_targets_cannot_take_is_named_before_one_is_written(
         (["new-dataset", "FOLDER/messy.csv", "--target", "SMILES"], "'SMILES'"),
     ],
 )
-def test_a_mistake_gets_one_message_and_no_file(folder, words, message, capsys):
+def test_a_mistake_gets_one_message_and_no_file(folder, words, message, churn):
     words = [word.replace("FOLDER", str(folder)) for word in words]
     to = ["--to", str(folder)] if words[0] == "new-dataset" else []
-    assert call(*words, *to) == 2
-    printed = capsys.readouterr()
-    assert printed.err.startswith("error: ")
-    assert message.replace("FOLDER", str(folder)) in printed.err
-    assert "Traceback" not in printed.err + printed.out
+    error = churn(*words, *to, code=2)
+    assert error.startswith("error: ")
+    assert message.replace("FOLDER", str(folder)) in error
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
 
-def test_links_in_a_circle_and_names_that_are_no_text_get_one_message(folder, capsys):
+def test_links_in_a_circle_and_names_that_are_no_text_get_one_message(folder, churn):
     loop, odd = folder / "loop.toml", folder / "a\udcff.csv"
     loop.symlink_to(loop)
     odd.write_bytes((folder / "messy.csv").read_bytes())
-    assert call("health", str(loop)) == 2
-    assert capsys.readouterr().err == f"error: Symlink loop from '{loop}': give another path\n"
-    assert call("new-dataset", str(odd), "--target", "potency", "--name", "odd", "--to", str(folder)) == 2
-    assert "a\\udcff.csv': the name has a byte that is not UTF-8: rename the file\n" in capsys.readouterr().err
+    assert churn("health", str(loop), code=2) == f"error: Symlink loop from '{loop}': give another path\n"
+    error = churn("new-dataset", str(odd), "--target", "potency", "--name", "odd", "--to", str(folder), code=2)
+    assert "a\\udcff.csv': the name has a byte that is not UTF-8: rename the file\n" in error
     assert {file.name for file in folder.iterdir()} == {"messy.csv", loop.name, odd.name}
 
 
-def test_a_working_folder_that_is_gone_gets_one_message(tmp_path, monkeypatch, capsys):
+def test_a_working_folder_that_is_gone_gets_one_message(tmp_path, monkeypatch, churn):
     (tmp_path / "gone").mkdir()
     monkeypatch.delenv("CHURN_HOME", raising=False)
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert call("list", "lite") == 2
-    assert capsys.readouterr().err == "error: the working folder is gone: go to another\n"
+    assert churn("list", "lite", code=2) == "error: the working folder is gone: go to another\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -305,32 +291,30 @@ def test_a_full_disk_gets_one_message():
     assert done.stderr == "error: no space is left on the disk: free some, or write the output elsewhere\n"
 
 
-def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, capsys):
+def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypatch, churn):
     monkeypatch.setenv("CHURN_HOME", str(folder))
     file = folder / "messy.csv"
-    assert call("new-dataset", str(file), "--target", "potency") == 0
+    churn("new-dataset", str(file), "--target", "potency")
     file.write_bytes(file.read_bytes() + b"CCCCCCO,active\r\n")
-    assert call("new-dataset", str(file), "--update") == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(churn("new-dataset", str(file), "--update").split())
     assert "molecules: 1 new, 0 removed, 0 with another target, 37 unchanged" in printed
-    assert call("new-dataset", str(file), "--update", "--target", "potency") == 2
-    assert "--update takes the columns, task and split from the previous version" in capsys.readouterr().err
+    error = churn("new-dataset", str(file), "--update", "--target", "potency", code=2)
+    assert "--update takes the columns, task and split from the previous version" in error
     assert load_spec("messy_v2").target == "potency"
 
 
-def test_an_update_reads_the_sheet_that_is_named_and_says_which_rows_are_in_neither_part(tmp_path, monkeypatch, capsys):
+def test_an_update_reads_the_sheet_that_is_named_and_says_which_rows_are_in_neither_part(tmp_path, monkeypatch, churn):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     rows = table([5.0, 6.25, 7.5, 9.0]).assign(day=[f"2026-03-{1 + i % 28:02d}" for i in range(36)])
     rows.head(30).to_csv(tmp_path / "assay.csv", index=False)
-    assert call("new-dataset", str(tmp_path / "assay.csv"), "--target", "y", "--split", "time:day") == 0
+    churn("new-dataset", str(tmp_path / "assay.csv"), "--target", "y", "--split", "time:day")
     rows.loc[30:, "day"] = ""
     with pd.ExcelWriter(tmp_path / "assay.xlsx") as book:
         pd.concat([rows, rows.head(2)]).to_excel(book, sheet_name="May", index=False)
         rows.head(30).to_excel(book, sheet_name="April", index=False)
-    assert call("new-dataset", str(tmp_path / "assay.xlsx"), "--update") == 2
-    assert "May, April: choose one with --sheet" in capsys.readouterr().err
-    assert call("new-dataset", str(tmp_path / "assay.xlsx"), "--update", "--sheet", "May") == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    update = ("new-dataset", str(tmp_path / "assay.xlsx"), "--update")
+    assert "May, April: choose one with --sheet" in churn(*update, code=2)
+    printed = " ".join(churn(*update, "--sheet", "May").split())
     assert "6 new, 0 removed, 0 with another target, 30 unchanged" in printed
     assert "in neither the training pool nor a test set: 6 rows; molecules on several lines: 2 (0 with" in printed
 
@@ -350,13 +334,13 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(folder, elsewhere, monkeypatch, capsys):
-    assert make(folder) == 0
+def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
+    folder, make, elsewhere, monkeypatch, churn
+):
+    make()
     toml = folder / "messy.toml"
-    capsys.readouterr()
     monkeypatch.chdir(folder)
-    assert call("run", "--method", "knn", "--dataset", "messy.toml", "--seeds", "2", "--jobs", "1") == 0
-    output = capsys.readouterr().out
+    output = churn("run", "--method", "knn", "--dataset", "messy.toml", "--seeds", "2", "--jobs", "1")
     assert "\n".join(["", *WARNINGS, ""]) in output
     assert "1 cell trained" in output
 
@@ -374,48 +358,43 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(fold
     start = words.index("run")
     assert words[words.index("--dataset") + 1] == str(toml)
     monkeypatch.chdir(elsewhere)  # the recorded command works anywhere and finds the same cell
-    assert call(*words[start:], "--jobs", "1") == 0
-    assert "0 cells trained, 1 already recorded" in capsys.readouterr().out
+    assert "0 cells trained, 1 already recorded" in churn(*words[start:], "--jobs", "1")
     shutil.copytree(folder, elsewhere / "copy")
-    assert call("plan", "--method", "knn", "--seeds", "2", "--dataset", str(elsewhere / "copy" / "messy.toml")) == 0
-    assert "done     messy, split 99: k-NN" in capsys.readouterr().out
+    plan = ("plan", "--method", "knn", "--seeds", "2", "--dataset")
+    assert "done     messy, split 99: k-NN" in churn(*plan, str(elsewhere / "copy" / "messy.toml"))
 
     with (folder / "messy.csv").open("a") as more:
         more.write("CCCCCC,active\r\n")
     load_rows.cache_clear()
     downloads.verified.cache_clear()
-    assert call("plan", "--method", "knn", "--dataset", str(toml), "--seeds", "2") == 2
-    printed = capsys.readouterr().err
+    printed = churn(*plan, str(toml), code=2)
     assert "messy.csv is not the expected file: its checksum differs" in printed
     words = shlex.split(printed.rpartition(": ")[2])
-    assert call(*words[1:], "--to", str(folder)) == 0, "the command of the message describes the table anew"
+    churn(*words[1:], "--to", str(folder))  # the command of the message describes the table anew
     assert load_spec(str(toml)).rows == 42
 
 
-def test_a_clean_dataset_is_trained_on_without_a_warning(folder, elsewhere, capsys):
+def test_a_clean_dataset_is_trained_on_without_a_warning(folder, make, elsewhere, churn):
     many = ["C" * n + smiles for n in range(8) for smiles in GOOD]
     rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(dict.fromkeys(map(CanonSmiles, many)))]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency", *rows]))
     features = str(folder / "clean.toml") + "@features=atom_pairs.4096"
-    assert make(folder, "--name", "clean") == 0
-    assert "too few" not in capsys.readouterr().out
-    assert call("run", "--method", "knn", "--dataset", features, "--seeds", "2", "--jobs", "1") == 0
-    output = capsys.readouterr().out.splitlines()
+    assert "too few" not in make("--name", "clean")
+    run = ("run", "--method", "knn", "--dataset", features, "--seeds", "2", "--jobs", "1")
+    output = churn(*run).splitlines()
     assert output[0].startswith("1 cell, 2 retrainings; tracking store: ")
     assert output[1].startswith("finished k-NN on clean@features=atom_pairs.4096, split 99: accuracy ")
 
 
-def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(elsewhere, capsys):
+def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(elsewhere, churn):
     methods = "knn,sklearn:sklearn.neighbors.RadiusNeighborsClassifier:radius=0.01"
-    words = ["--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
-    assert call("run", *words) == 1
-    output = capsys.readouterr().out
+    words = ["run", "--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
+    output = churn(*words, code=1)
     assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in output
     assert output.count("No neighbors found") == 1
     assert "1 cell trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow" in output
     assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn needs at least two retrainings", output)
     assert "nan" not in output
-    assert call("run", *words) == 1
-    output = capsys.readouterr().out
+    output = churn(*words, code=1)
     assert "0 cells trained, 1 already recorded, 1 failed.\n" in output
     assert "nothing left to train" not in output

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
@@ -81,6 +80,5 @@ def test_a_folder_with_other_contents_and_half_a_halving_are_refused_before_anyt
         (["b3db_measured", "--seeds", "102"], "train seeds 1 to 20, and at most 100 of these"),
     ],
 )
-def test_a_line_for_a_submission_is_printed_if_submit_takes_it(tmp_path, capsys, words, said):
-    app(["export-protocol", *words, "--out", str(tmp_path / "out")], standalone_mode=False)
-    assert said in capsys.readouterr().out
+def test_a_line_for_a_submission_is_printed_if_submit_takes_it(tmp_path, churn, words, said):
+    assert said in churn("export-protocol", *words, "--out", str(tmp_path / "out"))

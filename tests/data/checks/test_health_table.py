@@ -10,7 +10,7 @@ from benchmark.data.checks import health_table
 from benchmark.data.checks.health import examine
 from benchmark.data.spec import as_written, dataset_names, load_spec
 from benchmark.files import shipped_datasets
-from tests.conftest import call
+from tests.conftest import Churn
 
 SHIPPED = pd.read_csv(shipped_datasets() / "health.csv").set_index("dataset", drop=False)
 BEHIND_PACKAGE = ["b3db_measured", "b3db_logbb"]
@@ -37,10 +37,9 @@ def test_every_table_that_can_be_downloaded_has_a_line_that_agrees_with_its_toml
         assert line["train"] + line["id"] + (0 if pd.isna(line["ood"]) else line["ood"]) <= line["used"] <= line["rows"]
 
 
-def test_a_table_of_several_datasets_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_several_datasets_is_written(tmp_path: Path, churn: Churn) -> None:
     out = tmp_path / "health.csv"
-    assert call("health", *BEHIND_PACKAGE, "--csv", str(out)) == 0
-    assert "with 2 of 2 datasets" in capsys.readouterr().out
+    assert "with 2 of 2 datasets" in churn("health", *BEHIND_PACKAGE, "--csv", str(out))
     table = pd.read_csv(out)
     assert table.columns.tolist() == list(health_table.COLUMNS)
     assert table["dataset"].tolist() == BEHIND_PACKAGE
