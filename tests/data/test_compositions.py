@@ -18,15 +18,11 @@ def statistic(row: np.ndarray, name: str, what: str) -> float:
     return row[HEAVIEST + PROPERTIES.index(name) * len(STATISTICS) + STATISTICS.index(what)]
 
 
-def test_fractions_stand_at_the_atomic_numbers_and_sum_to_one():
-    row = of("Fe2O3")
+def test_fractions_at_the_atomic_numbers_sum_to_one_and_weigh_the_statistics():
+    row = of("Fe2O3")  # atomic numbers 26 and 8
     assert row.shape == (WIDTH,)
     assert (row[25], row[7]) == (pytest.approx(0.4), pytest.approx(0.6))
     assert row[:HEAVIEST].sum() == pytest.approx(1)
-
-
-def test_statistics_are_weighted_by_the_fractions():
-    row = of("Fe2O3")  # atomic numbers 26 and 8
     mean = 0.4 * 26 + 0.6 * 8
     assert statistic(row, "Z", "mean") == pytest.approx(mean)
     assert statistic(row, "Z", "deviation") == pytest.approx(np.sqrt(0.4 * (26 - mean) ** 2 + 0.6 * (8 - mean) ** 2))

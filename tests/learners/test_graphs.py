@@ -15,7 +15,7 @@ from benchmark.learners.gin import GIN
 from benchmark.train.device import CPU
 from benchmark.train.ensemble import TrainedNetwork, Training
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import Problem, Recipe
+from benchmark.types import Recipe
 from tests.plain import predicted
 
 LEARNERS = [GIN(), pytest.param(Chemprop(), marks=pytest.mark.slow)]  # takes seconds to import
@@ -41,26 +41,11 @@ def outputs(network: TrainedNetwork, molecules: Sequence[str]) -> Tensor:
     return network.passes(np.array(molecules), 1)[0]
 
 
-def problem_of(learner: NetworkLearner, dataset: str) -> Problem:
-    """Return a slice of real data, to be trained in few steps."""
-    problem = load_problem(f"{dataset}@backbone={learner.name}@epochs=2@hidden=32@batch_size=16")
-    few = {"id": problem.evals["id"].take(slice(20))}
-    return replace(problem, train=problem.train.take(slice(40)), evals=few)
-
-
-def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):
+def test_outputs_depend_neither_on_what_else_is_in_the_batch_nor_on_the_order_of_atoms(network):
     alone = torch.cat([outputs(network, [smiles]) for smiles in MOLECULES])
     torch.testing.assert_close(outputs(network, MOLECULES), alone)
     torch.testing.assert_close(outputs(network, MOLECULES[::-1]), alone.flip(0))
     assert len({tuple(row) for row in alone.tolist()}) == len(MOLECULES)
-
-
-def test_remarks_of_rdkit_on_known_molecules_are_not_shown(learner, capfd):
-    learner.prepared(np.array(["[2H].OC"]), CPU)
-    assert capfd.readouterr().err == ""
-
-
-def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     Chem.rdBase.SeedRandomNumberGenerator(0)
     other = {Chem.MolToSmiles(Chem.MolFromSmiles(MOLECULES[-1]), doRandom=True) for _ in range(10)}
     assert len(other) > 5
@@ -68,8 +53,15 @@ def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     torch.testing.assert_close(values, outputs(network, MOLECULES[-1:]).expand_as(values))
 
 
+def test_remarks_of_rdkit_on_known_molecules_are_not_shown(learner, capfd):
+    learner.prepared(np.array(["[2H].OC"]), CPU)
+    assert capfd.readouterr().err == ""
+
+
 def test_dropout_is_on_in_passes_at_prediction(learner):
-    problem = problem_of(learner, "b3db_measured")
+    problem = load_problem(f"b3db_measured@backbone={learner.name}@epochs=2@hidden=32@batch_size=16")
+    few = {"id": problem.evals["id"].take(slice(20))}
+    problem = replace(problem, train=problem.train.take(slice(40)), evals=few)
     plain, two = (predicted(problem, f"mc_dropout:p=0.3:passes={n}") for n in (1, 2))
     assert np.abs(two - plain).max() > 1e-4
     np.testing.assert_allclose(predicted(problem, "mc_dropout:p=0:passes=2"), predicted(problem, "erm"), atol=1e-6)

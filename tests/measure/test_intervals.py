@@ -30,12 +30,20 @@ def half(estimate: Estimate) -> float:
     return estimate.high - estimate.value
 
 
-def test_for_a_mean_over_runs_it_is_students_interval_and_test() -> None:
-    runs = np.random.default_rng(0).normal(0.8, 0.02, size=10) - 0.79
-    ours = jackknife([runs])
-    theirs = stats.ttest_1samp(runs, 0)
+@pytest.mark.parametrize(
+    ("over", "values"),
+    [
+        (jackknife, np.random.default_rng(0).normal(0.8, 0.02, size=10) - 0.79),
+        (jackknife, 0.85 + 1e-5 * np.arange(10)),  # one more of 100,000 examples is right in each run: no rounding
+        (over_examples, np.random.default_rng(5).beta(0.4, 2, size=240)),
+    ],
+    ids=["runs", "a small variance", "examples"],
+)
+def test_for_a_mean_over_runs_or_over_examples_it_is_students_interval_and_test(over, values) -> None:
+    ours, theirs = over([values]), stats.ttest_1samp(values, 0)
     interval = theirs.confidence_interval(0.95)
-    assert [ours.low, ours.high, ours.p] == pytest.approx([interval.low, interval.high, theirs.pvalue])
+    expected = pytest.approx([interval.low, interval.high, theirs.pvalue], rel=1e-12)
+    assert [ours.low, ours.high, ours.p] == expected
 
 
 def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:
@@ -98,13 +106,6 @@ def test_runs_that_all_agree_but_for_rounding_give_a_value_without_an_interval(r
     assert (spread.value, np.isnan(spread.low)) == (pytest.approx(0), True)
 
 
-def test_a_small_variance_is_no_rounding() -> None:
-    runs = 0.85 + 1e-5 * np.arange(10)  # one more of 100,000 examples is right in each run
-    theirs = stats.ttest_1samp(runs, 0).confidence_interval(0.95)
-    ours = jackknife([runs])
-    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=1e-12)
-
-
 @pytest.mark.parametrize("made", [lambda rng: rng.random(10), lambda rng: random_matrix(rng, 7)])
 def test_a_paired_difference_follows_from_the_influences_on_each_mean(made) -> None:
     rng = np.random.default_rng(6)
@@ -129,13 +130,6 @@ def test_a_constant_paired_difference_has_no_interval_whatever_its_rounding(gap)
 def test_only_equal_runs_are_paired() -> None:
     with pytest.raises(ValueError, match="same runs"):
         difference(np.zeros((3, 3)), np.zeros((4, 4)))
-
-
-def test_over_examples_it_is_students_interval() -> None:
-    flips = np.random.default_rng(5).beta(0.4, 2, size=240)
-    ours = over_examples([flips])
-    theirs = stats.ttest_1samp(flips, 0).confidence_interval(0.95)
-    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high])
 
 
 def test_over_both_the_variances_are_added_with_welchs_degrees_of_freedom() -> None:

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, recall_score
 from benchmark.measure import catalogue as c
 from benchmark.measure import matched
 from benchmark.types import Predictions
+from tests.measure.test_catalogue import predictions
 
 
 def of_scores(scores: object, y: object, share: float | None = None) -> Predictions:
@@ -105,9 +106,7 @@ def test_a_majority_predictor_and_independent_predictors_have_the_values_of_theo
 def test_chance_corrected_churn_is_one_less_scikit_learns_kappa(n):
     rng = np.random.default_rng(n)
     values = rng.dirichlet(np.full(n, 0.5), size=(4, 50))
-    p = Predictions(
-        (1, 2, 3, 4), np.array([str(i) for i in range(50)]), rng.integers(n, size=50), values, "classification"
-    )
+    p = predictions(values, rng.integers(n, size=50))
     classes = values.argmax(axis=2)
     for i, j in combinations(range(4), 2):
         kappa = cohen_kappa_score(classes[i], classes[j], labels=range(n))
@@ -148,9 +147,8 @@ def anova_icc(ratings: np.ndarray) -> float:
 
 
 def of_values(values: object) -> Predictions:
-    array = np.asarray(values, dtype=float)[..., None]
-    y = array[0, :, 0]
-    return Predictions(tuple(range(len(array))), np.array([str(i) for i in range(len(y))]), y, array, "regression")
+    array = np.asarray(values, dtype=float)
+    return predictions(array[..., None], array[0])
 
 
 def test_the_reference_for_the_icc_has_the_published_value():

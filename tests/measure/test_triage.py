@@ -10,12 +10,13 @@ from benchmark.measure.catalogue import example_flips
 from benchmark.measure.triage import DECILE, SUBSETS, by_churn, by_entropy, by_mean_entropy, gain, mean_recall, measured
 
 
-def test_the_curve_counts_flips_in_the_order_of_the_score():
+def test_the_curve_counts_flips_in_the_order_of_the_score_and_without_flips_has_no_recall():
     curve = gain(np.array([3.0, 1.0, 2.0, 0.0]), np.array([0.2, 0.0, 0.6, 0.2]))
     np.testing.assert_allclose(curve.captured, [0, 0.2, 0.8, 0.8, 1.0])
     assert curve.recall(0.5) == pytest.approx(0.8)
     assert curve.recall(0.375) == pytest.approx(0.5)  # between examples: in proportion
     assert curve.area == pytest.approx(np.mean([0.2, 0.8 / 2, 0.8 / 3, 1.0 / 4]))
+    assert np.isnan(gain(np.arange(5.0), np.zeros(5)).recall(DECILE))
 
 
 def test_equal_scores_count_as_the_mean_over_their_orders():
@@ -32,21 +33,13 @@ def test_equal_scores_count_as_the_mean_over_their_orders():
     assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
 
 
-def test_without_flips_the_recall_is_nan():
-    assert np.isnan(gain(np.arange(5.0), np.zeros(5)).recall(DECILE))
-
-
-def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
+def test_the_churn_of_few_runs_is_judged_by_the_others_and_that_of_all_by_the_same_runs(predictions):
     p = predictions(6)
     expected = []
     for chosen in combinations(range(6), 2):
         others = [run for run in range(6) if run not in chosen]
         expected.append(gain(example_flips(p.only(list(chosen))), example_flips(p.only(others))).recall(DECILE))
     assert mean_recall(by_churn(p, 2), DECILE) == pytest.approx(np.mean(expected))
-
-
-def test_the_churn_of_all_runs_is_judged_by_the_same_runs(predictions):
-    p = predictions(6)
     (curve,) = by_churn(p, 6)
     assert curve.captured == pytest.approx(gain(example_flips(p), example_flips(p)).captured)
     (five, *_) = by_churn(p, 5)  # one run is left, which has no pair

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from benchmark.measure.updates import by_pair, changes, paired
 from benchmark.types import Predictions
@@ -70,8 +71,6 @@ def test_flips_by_new_rows_are_what_the_simulation_put_in_and_nothing_where_it_p
         old, new = (predictions((s + rng.normal(size=(runs, examples)) > 0).astype(float), y) for s in (signal, moved))
         by_new, by_chance = (changes(*paired(old, p), y, "classification").flips for p in (new, old))
         excess.append((by_new - by_chance).mean())
-        from scipy.stats import norm
-
         right = norm.cdf(np.abs(signal))
         expected.append((said * (2 * right - 1) ** 2).mean())  # P(flip | moved) − P(flip): p² + (1 − p)² − 2p(1 − p)
     error = np.std(excess, ddof=1) / repeats**0.5

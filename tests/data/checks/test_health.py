@@ -155,7 +155,7 @@ def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
 # A small table with known faults
 
 
-def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
+def test_every_row_that_is_left_out_is_reported_with_line_and_reason_and_the_parts_with_balance_and_leaks(tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0)
     valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
     assert health.left_out == (
@@ -166,10 +166,6 @@ def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
         Left(11, "no_target", "C(C)(C)(C)(C)C"),
     )
     assert (health.rows, health.parsable, health.used) == (14, 11, 10)
-
-
-def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
-    health = examine(dataset(tmp_path, MESSY), 0)
     assert health.parts == {
         "train": Part(5, positive=3 / 5),
         "id": Part(3, positive=1 / 3, in_train=1, near_train=2),  # phenol itself; tridecane beside dodecane
@@ -202,8 +198,10 @@ def test_the_text_shows_a_few_lines_of_a_kind_and_the_json_all(tmp_path):
     assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
 
 
-def test_a_run_warns_in_a_few_lines(tmp_path):
-    assert to_lines(examine(dataset(tmp_path, MESSY), 0)) == [
+def test_a_run_warns_in_a_few_lines_and_keeps_the_json_and_the_text_in_short_lines(tmp_path):
+    spec = dataset(tmp_path, MESSY)
+    health = examine(spec, 0)
+    assert to_lines(health) == [
         "mine: 10 of 14 rows are used",
         "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
         "  no SMILES: 1 (line 9)",
@@ -216,11 +214,6 @@ def test_a_run_warns_in_a_few_lines(tmp_path):
         "  2 molecules cannot be told apart by these features (morgan:2048:2), 2 of them beside one with another "
         "target; --features atom_pairs.4096 of run tells 100% of them apart",
     ]
-
-
-def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(tmp_path):
-    spec = dataset(tmp_path, MESSY)
-    health = examine(spec, 0)
     files = reports(spec, 0)
     assert files.keys() == {"health.json", "health.txt"}
     assert files["health.json"] == health.to_json()
