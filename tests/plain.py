@@ -1,6 +1,7 @@
 """An independent reference: plain PyTorch, one train seed at a time, one module and one optimiser per network."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, mse_loss
 
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, generator, sample_for
 from benchmark.train.device import CPU
 from benchmark.train.networks import Perceptron
-from benchmark.types import PAPER, Problem, Sample, Sampling, Task
+from benchmark.types import PAPER, Problem, Recipe, Sample, Sampling, Task
 
 SEEDS = [3, 1]
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
@@ -24,8 +26,22 @@ Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
 """A term of the loss, computed from outputs [network][batch] and the rows of each batch."""
 
 
+def problem_of(task: Task) -> Problem:
+    """Return a small problem with few, long steps."""
+    return replace(synthetic(task, n=150), recipe=Recipe(hidden=16, lr=1e-2, epochs=3))
+
+
 def sample_of(problem: Problem, seed: int = 1, sampling: Sampling = PAPER) -> Sample:
     return sample_for(problem, sampling, seed)[0]
+
+
+def rows_of(
+    problem: Problem, seed: int, sampling: Sampling = PAPER
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Features and labels that a single model is fitted to, their row numbers, and the features of the test set."""
+    sample = sample_of(problem, seed, sampling)
+    rows, test = sample.rows, problem.evals["id"]
+    return sample.x[rows].astype(np.float64), sample.y[rows], rows, test.x.astype(np.float64)
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS, device: str = CPU) -> np.ndarray:

@@ -26,7 +26,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, TASKS, Problem, Task
-from tests.plain import outputs, state
+from tests.plain import outputs, rows_of, state
 
 SEEDS = [3, 1]
 
@@ -43,13 +43,6 @@ def problem_of(task: Task, numbers: bool) -> Problem:
 
     evals = {name: noisy(rows, 1) for name, rows in problem.evals.items()}
     return replace(problem, train=noisy(problem.train, 0), evals=evals)
-
-
-def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return features, labels and row numbers of a bootstrap, and the features of the test set."""
-    (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
-    x = problem.train.x.astype(np.float64)
-    return x[rows], problem.train.y[rows], rows, problem.evals["id"].x.astype(np.float64)
 
 
 @pytest.fixture
@@ -83,7 +76,7 @@ def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(predic
     predictions = predicted(text, problem)
     with threadpool_limits(1):
         for seed, values in zip(SEEDS, predictions, strict=True):
-            x, y, _, test = sample(problem, seed)
+            x, y, _, test = rows_of(problem, seed)
             np.testing.assert_array_equal(values, outputs(by_hand(state(seed)).fit(x, y), test))
 
 
@@ -105,7 +98,7 @@ def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(predicted
     problem = problem_of(task, numbers)
     kind = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     for seed, values in zip(SEEDS, predicted("knn:k=3", problem), strict=True):
-        x, y, _, test = sample(problem, seed)
+        x, y, _, test = rows_of(problem, seed)
         x, test = (x, test) if numbers else (x.astype(bool), test.astype(bool))
         metric = "euclidean" if numbers else "jaccard"
         model = kind(n_neighbors=3, metric=metric, algorithm="brute").fit(x, y)
@@ -126,7 +119,7 @@ def test_the_first_drawn_of_tied_neighbours_count():
 def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(predicted, task):
     problem = problem_of(task, numbers=True)
     for seed, values in zip(SEEDS, predicted("gaussian_process", problem), strict=True):
-        x, y, rows, test = sample(problem, seed)
+        x, y, rows, test = rows_of(problem, seed)
         target = np.where(y == 1, 1.0, -1.0) if task == "classification" else y.astype(float)
         _, first = np.unique(rows, return_index=True)
         gamma = 1 / (x.shape[1] * x[first].var())

@@ -10,13 +10,8 @@ from sklearn.model_selection import GroupKFold
 from benchmark.learners._estimator import tanimoto
 from benchmark.learners._ridge import Labels, Stretched
 from benchmark.run.check import synthetic
-from benchmark.train import sample_for
-from benchmark.types import PAPER, Sample, Sampling
-
-
-def rows_of(sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The features and labels that a single model is fitted to, and which molecule each row is."""
-    return sample.x[sample.rows].astype(np.float64), sample.y[sample.rows], sample.rows
+from benchmark.types import PAPER, Sampling
+from tests.plain import rows_of
 
 
 def scores(train: np.ndarray, y: np.ndarray, test: np.ndarray, l2: float) -> np.ndarray:
@@ -27,10 +22,9 @@ def scores(train: np.ndarray, y: np.ndarray, test: np.ndarray, l2: float) -> np.
 @pytest.mark.parametrize("l2", [0.5, 10.0])
 def test_the_probability_of_a_class_rises_with_the_score_of_least_squares(retrained, l2):
     problem = synthetic("classification")
-    test = problem.evals["id"]
-    (found,) = retrained(problem, f"kernel_ridge:l2={l2}", [1], "halves").predict(test.inputs)
-    x, y, _ = rows_of(sample_for(problem, "halves", 1)[0])
-    wanted = scores(x, 2.0 * (y == 1) - 1, test.x.astype(np.float64), l2)
+    (found,) = retrained(problem, f"kernel_ridge:l2={l2}", [1], "halves").predict(problem.evals["id"].inputs)
+    x, y, _, test = rows_of(problem, 1, "halves")
+    wanted = scores(x, 2.0 * (y == 1) - 1, test, l2)
     np.testing.assert_array_equal(np.argsort(found[:, 1], kind="stable"), np.argsort(wanted, kind="stable"))
 
 
@@ -57,9 +51,8 @@ def test_weights_are_repeats_of_rows():
 @pytest.mark.parametrize("sampling", ["halves", PAPER])
 def test_a_regression_is_stretched_by_the_least_squares_factor_of_its_folds(retrained, sampling: Sampling):
     problem = synthetic("regression")
-    test = problem.evals["id"]
-    (found,) = retrained(problem, "kernel_ridge:l2=2", [1], sampling).predict(test.inputs)
-    x, y, rows = rows_of(sample_for(problem, sampling, 1)[0])
+    (found,) = retrained(problem, "kernel_ridge:l2=2", [1], sampling).predict(problem.evals["id"].inputs)
+    x, y, rows, test = rows_of(problem, 1, sampling)
     near, deviations, held_out = tanimoto(x, x), y - y.mean(dtype=np.float64), np.empty(len(y))
     for fit, judge in GroupKFold(5).split(x, groups=rows):
         assert not {*rows[fit]} & {*rows[judge]}
@@ -67,7 +60,7 @@ def test_a_regression_is_stretched_by_the_least_squares_factor_of_its_folds(retr
         held_out[judge] = near[np.ix_(judge, fit)] @ alpha
     (factor,), *_ = np.linalg.lstsq(held_out[:, None], deviations)
     assert factor > 1
-    wanted = y.mean() + factor * scores(x, y.astype(np.float64), test.x.astype(np.float64), 2)
+    wanted = y.mean() + factor * scores(x, y.astype(np.float64), test, 2)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
 
 

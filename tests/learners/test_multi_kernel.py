@@ -16,8 +16,8 @@ from benchmark.learners._estimator import Kernel, kernel_for
 from benchmark.learners._kernels import MeanKernel
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, sample_for
-from benchmark.types import PAPER, TASKS, Problem, Task
+from benchmark.types import TASKS, Problem, Task
+from tests.plain import rows_of
 
 BITS, NUMBERS = slice(0, 24), slice(24, 30)
 
@@ -87,13 +87,10 @@ def test_predictions_are_those_of_scikit_learn_with_the_kernel_given_as_a_functi
     retrained, task, part, text, kernel, c
 ):
     problem = problem_of(task, part)
-    test = problem.evals["id"].x.astype(np.float64)
     values = retrained(problem, text, [3, 1]).predict(problem.evals["id"].inputs)
     with threadpool_limits(1):
         for seed, found in zip([3, 1], values, strict=True):
-            sample, _ = sample_for(problem, PAPER, seed)
-            (chosen,) = bootstrap(sample)
-            x, y = sample.x[chosen].astype(np.float64), sample.y[chosen]
+            x, y, chosen, test = rows_of(problem, seed)
             model = of_scikit_learn(task, kernel(x), c, x, y, chosen)
             expected = model.predict(test)[:, None] if task == "regression" else model.predict_proba(test)
             np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)

@@ -1,7 +1,5 @@
 """Coupled networks are trained as by a plain loop with the loss terms written out by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -9,16 +7,11 @@ from torch import Tensor, nn
 
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.run.check import synthetic
 from benchmark.train import Step, bootstrap
 from benchmark.train.ensemble import TargetScaler
 from benchmark.train.learner import NetworkLearner
-from benchmark.types import TASKS, Problem, Recipe, Task
-from tests.plain import apart, between_twins, by_loop, predicted, sample_of, trained
-
-
-def problem_of(task: Task) -> Problem:
-    return replace(synthetic(task, n=150), recipe=Recipe(hidden=16, lr=1e-2, epochs=3))
+from benchmark.types import TASKS
+from tests.plain import apart, between_twins, by_loop, predicted, problem_of, sample_of, trained
 
 
 @pytest.mark.parametrize("task", TASKS)

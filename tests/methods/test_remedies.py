@@ -14,8 +14,7 @@ from benchmark.registry import make_method
 from benchmark.train import bootstrap, generator
 from benchmark.train.networks import Perceptron
 from benchmark.types import TASKS, Problem, Task
-from tests.methods.test_coupled import problem_of
-from tests.plain import SEEDS, by_loop, expected, fit_loss, perceptrons, predicted, sample_of, trained
+from tests.plain import SEEDS, by_loop, expected, fit_loss, perceptrons, predicted, problem_of, sample_of, trained
 
 
 def moved(task: Task, outputs: Tensor, y: np.ndarray, targets: np.ndarray, share: float) -> Tensor:
