@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
@@ -27,12 +26,8 @@ ENTRIES = ("methods", "benchmark/learners", "benchmark/studies")
 """Folders with a file for each entry, which is found by its name."""
 
 
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
-
-
 FILES = {
-    module_of(path): path
+    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
     for part in ("benchmark", "leaderboard", "methods")
     for path in (CHECKOUT / part).rglob("*.py")
 }

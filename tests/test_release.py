@@ -26,14 +26,6 @@ def pins(lines: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def required() -> set[str]:
-    """Return the names of all packages that the project and the extras in the lock require directly."""
-    unused = run_path(str(CHECKOUT / ".github" / "scripts" / "lock"), run_name="lock")["UNUSED"]
-    texts = [*PROJECT["dependencies"]]
-    texts += [text for extra, of in PROJECT["optional-dependencies"].items() if extra not in unused for text in of]
-    return {canonicalize_name(Requirement(text).name) for text in texts}
-
-
 def test_the_citation_names_the_version_of_the_package_and_its_published_results() -> None:
     assert CITATION["version"] == __version__
     assert published_results().is_dir()
@@ -58,7 +50,10 @@ def test_the_lock_of_the_workflows_has_all_that_is_required_at_the_tested_versio
     locked = pins(LOCK.read_text().splitlines())
     tested = pins((CHECKOUT / "constraints.txt").read_text().splitlines())
     remedy = "write it anew with .github/scripts/lock"
-    assert required() <= locked.keys(), remedy
+    unused = run_path(str(CHECKOUT / ".github" / "scripts" / "lock"), run_name="lock")["UNUSED"]
+    texts = [*PROJECT["dependencies"]]
+    texts += [text for extra, of in PROJECT["optional-dependencies"].items() if extra not in unused for text in of]
+    assert {canonicalize_name(Requirement(text).name) for text in texts} <= locked.keys(), remedy
     different = {name: (version, locked[name]) for name, version in tested.items() if locked.get(name) != version}
     assert not different, remedy
     assert locked.keys() - tested.keys() <= {"wheel"}, "constraints.txt lacks packages that are installed"

@@ -63,11 +63,8 @@ def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
     headline = [name for name in dataset_names() if load_spec(name).group == "headline"]
     assert len(headline) > 5
     assert expand("headline@epochs=5") == [f"{name}@epochs=5" for name in headline]
-    assert expand("bace,bace@train=0200,bace@train=200,bace@lr=1e-2@train=9") == [
-        "bace",
-        "bace@train=200",
-        "bace@lr=0.01@train=9",
-    ]
+    three = ["bace", "bace@train=200", "bace@lr=0.01@train=9"]
+    assert expand("bace,bace@train=0200,bace@train=200,bace@lr=1e-2@train=9") == three
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,8 @@ from benchmark.train import sample_for
 from benchmark.types import PAPER, TASKS, Examples, Sample, Task
 
 FORESTS = ["random_forest:trees=20", "extra_trees:trees=20"]
-BASELINES = [
-    "knn",
-    "gaussian_process",
-    "svm",
-    "multi_kernel",
-    "kernel_ridge",
-    *FORESTS,
-    "linear",
-    "gradient_boosting:trees=20",
-]
+BASELINES = ["knn", "gaussian_process", "svm", "multi_kernel", "kernel_ridge", *FORESTS, "linear"]
+BASELINES += ["gradient_boosting:trees=20"]
 TREES = {
     "classification": "sklearn:sklearn.tree.DecisionTreeClassifier",
     "regression": "sklearn:sklearn.tree.DecisionTreeRegressor",
@@ -83,13 +75,8 @@ def test_a_probability_is_the_weight_of_a_row_with_that_class():
     targets = share[:, None] * sample.labels + (1 - share[:, None]) * (1 - sample.labels)
     rows = np.repeat(sample.rows, 3)
     flipped = np.concatenate([[False, share[row] < 0.5, True] for row in sample.rows])
-    thrice = replace(
-        sample,
-        x=sample.x[rows],
-        y=np.where(flipped, 1 - sample.y[rows], sample.y[rows]),
-        smiles=sample.smiles[rows],
-        rows=np.arange(len(rows)),
-    )
+    y = np.where(flipped, 1 - sample.y[rows], sample.y[rows])
+    thrice = replace(sample, x=sample.x[rows], y=y, smiles=sample.smiles[rows], rows=np.arange(len(rows)))
     soft = Linear(l2=1.0).fit(sample.towards(targets)).predict(test.inputs)
     np.testing.assert_allclose(soft, Linear(l2=3.0).fit(thrice).predict(test.inputs), atol=1e-3)
     assert np.abs(soft - Linear(l2=1.0).fit(sample).predict(test.inputs)).max() > 0.1

@@ -26,13 +26,11 @@ KEPT = []
 SESSION = -3  # the keys of the session
 
 
-def listening(kind: int, family: int, address: object) -> socket.socket:
-    server = socket.socket(family, kind)
+def listening(family: int, address: object) -> socket.socket:
+    server = socket.socket(family)
     KEPT.append(server)
     server.bind(address)
-    if kind == socket.SOCK_STREAM:
-        server.listen()
-    return server
+    server.listen()
 
 
 def connects(family: int, address: object) -> bool:
@@ -133,11 +131,11 @@ CHANNELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] =
         lambda folder: Path("/tmp", folder.name).read_text(),
     ),
     "abstract sockets": (
-        lambda folder: listening(socket.SOCK_STREAM, socket.AF_UNIX, f"\0{folder}"),
+        lambda folder: listening(socket.AF_UNIX, f"\0{folder}"),
         lambda folder: connects(socket.AF_UNIX, f"\0{folder}"),
     ),
     "the local network": (
-        lambda folder: listening(socket.SOCK_STREAM, socket.AF_INET, port(folder)),
+        lambda folder: listening(socket.AF_INET, port(folder)),
         lambda folder: connects(socket.AF_INET, port(folder)),
     ),
     "shared memory": (

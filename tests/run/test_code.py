@@ -1,7 +1,6 @@
 """What a cell is kept under, beside the data: the parts behind its predictions."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -39,10 +38,6 @@ def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_sui
     assert re.fullmatch(r"bagging@[0-9a-f]{16} mlp@1 trainer@1 paper@1", code_of(bagging))
 
 
-def method_in(file: Path) -> Pipeline:
-    return Pipeline(load_file(file)(), make_method("erm", "classification").learner)
-
-
 @pytest.mark.usefixtures("own_registry")
 def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -53,5 +48,5 @@ def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp
     for k in (1, 2, 1):
         (tmp_path / "inner_of_mine.py").write_text(f"K = {k}\n", encoding="utf-8")
         (tmp_path / "unused.py").write_text(f"K = {len(found)}\n", encoding="utf-8")
-        found.append(code_of(method_in(file)))
+        found.append(code_of(Pipeline(load_file(file)(), make_method("erm", "classification").learner)))
     assert found[0] == found[2] != found[1]

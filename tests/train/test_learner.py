@@ -15,7 +15,7 @@ from benchmark.train.ensemble import Ensemble, Epoch, Step
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.losses import fit_loss
 from benchmark.train.modules import Batch
-from benchmark.types import PAPER, TASKS, Inputs, Problem, Recipe, Sample, Task
+from benchmark.types import PAPER, TASKS, Inputs, Recipe, Sample, Task
 
 LEARNERS = [MLP(hidden=16), GIN(hidden=16)]
 RECIPE = Recipe(lr=1e-2, weight_decay=0.1, batch_size=32, epochs=4, standardise=True)
@@ -29,12 +29,8 @@ of_learners = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: l
 of_tasks = pytest.mark.parametrize("task", TASKS)
 
 
-def problem_of(task: Task) -> Problem:
-    return replace(synthetic(task, n=N), recipe=RECIPE)
-
-
 def sample_and_test(task: Task) -> tuple[Sample, Inputs]:
-    problem = problem_of(task)
+    problem = replace(synthetic(task, n=N), recipe=RECIPE)
     return sample_for(problem, PAPER, 1)[0], problem.evals["id"].inputs
 
 

@@ -33,10 +33,6 @@ def distinct() -> Problem:
     return Problem("distinct", "regression", 1, examples("pool", 61), {"id": examples("test", 40)})
 
 
-def arrays_of(examples: Examples) -> dict[str, np.ndarray]:
-    return {field.name: getattr(examples, field.name) for field in fields(examples)}
-
-
 def reachable(sample: Sample, depth: int = 6) -> list[Any]:
     """Everything that a sample refers to, through so many references; arrays are followed to what they are views of."""
     seen, layer = {id(sample): sample}, [sample]
@@ -71,7 +67,8 @@ def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling,
     outside = np.setdiff1d(np.arange(len(problem.train)), places)
     assert (len(outside) == 0) == (sampling in ("paper", "update"))
     for examples, hidden in ((problem.train, outside), (problem.evals["id"], np.arange(40))):
-        for name, values in arrays_of(examples).items():
+        for field in fields(examples):
+            name, values = field.name, getattr(examples, field.name)
             if values.dtype.kind == "U":
                 assert not texts & set(values[hidden])
             else:
