@@ -22,7 +22,9 @@ from benchmark.run.check import synthetic
 from benchmark.run.runner import Failed, Planned
 from benchmark.store import tracking
 from benchmark.store.cell import Cell
-from tests.conftest import call, free_port
+from tests.conftest import free_port
+from tests.store.conftest import planned
+from tests.test_registry import own
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask itself
 METHODS = ["erm", "bagging:k=2", "twin", "random_forest:trees=5"]
@@ -62,8 +64,7 @@ def client(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def plans(texts: list[str]) -> list[Planned]:
-    problem = synthetic("classification")
-    return [runner.plan(problem, make_method(text, problem.task), SEEDS) for text in texts]
+    return [planned(text, *SEEDS) for text in texts]
 
 
 def filled(planned: list[Planned], **options: object) -> dict[str, Cell]:
@@ -101,15 +102,15 @@ def test_the_work_of_a_killed_worker_is_done_on_another_and_a_lost_scheduler_is_
 
 @pytest.mark.slow
 def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compressed_and_is_unpacked_once(
-    dask, client, own_store, capsys
+    dask, client, own_store, churn
 ):
     def profiled(dask_worker):
         return os.getpid(), dask_worker.periodic_callbacks["profile"].is_running()
 
     assert all(running for _, running in client.run(profiled).values())
     words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
-    assert call("run", *words, "--scheduler", dask.address) == 0
-    assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
+    said = churn("run", *words, "--scheduler", dask.address)
+    assert "2 cells trained, 0 already recorded, 0 failed" in said
     assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}
 
     small = synthetic("classification")
@@ -135,23 +136,11 @@ def test_the_command_line_works_on_a_cluster_where_a_large_problem_travels_compr
     assert not any(running for pid, running in client.run(profiled).values() if pid in working)
 
 
-DEADLY = """
-import os
-
-from benchmark.pipeline import Remedy, method
-
-@method("deadly", title="Deadly")
-class Deadly(Remedy):
-    def fit(self, sample, learner):
-        os._exit(3)
-"""
-
-
 @pytest.mark.slow
 def test_a_method_that_kills_its_workers_fails_alone(client, tmp_path, monkeypatch, own_registry):
-    (tmp_path / "deadly.py").write_text(DEADLY, encoding="utf-8")  # the workers run in this folder
+    (tmp_path / "deadly.py").write_text(own("os._exit(3)", "import os"))  # the workers run in this folder
     monkeypatch.syspath_prepend(tmp_path)
-    remedy = importlib.import_module("deadly").Deadly()
+    remedy = importlib.import_module("deadly").Mine()
     method = replace(make_method("erm", "classification"), remedy=remedy)
     deadly = runner.plan(synthetic("classification"), method, [9])
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))

@@ -25,13 +25,10 @@ from benchmark.studies.bayes_lambda import search
 from benchmark.study.training import LocalTrainer
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import Inputs, Model, Problem, Sample
+from tests.store.conftest import planned
 from tests.test_registry import own
 
 PROBLEM = synthetic("classification")
-
-
-def planned(text: str, *seeds: int) -> runner.Planned:
-    return runner.plan(PROBLEM, make_method(text, PROBLEM.task), seeds or (1, 2))
 
 
 def trained(*cells: runner.Planned, jobs: int = 1, fresh: bool = True) -> dict[str, Cell]:

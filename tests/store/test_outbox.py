@@ -9,19 +9,16 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.store import folder, outbox
-from benchmark.store.cell import Cell, CellKey, Facts
-from benchmark.types import Predictions
+from benchmark.store.cell import Cell
+
+from .conftest import planned, trained
 
 
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Cell, Path]:
     monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path))
-    key = CellKey("bace", "twin", {"lam": 3.0}, 99, (1, 2), "0123456789abcdef", "fedcba9876543210")
-    values = np.random.default_rng(0).random((2, 30, 1), dtype=np.float32)
-    ids = np.array([f"m{i}" for i in range(30)])
-    p = Predictions((1, 2), ids, np.linspace(0, 1, 30, dtype=np.float32), values, "regression")
-    facts = Facts(command="churn run", rows={"train": 9, "id": 30})
-    cell = Cell(key, "Twin λ=3", {"id": p}, 1.5, facts, reports={"health.txt": "no problems\n"})
+    (made,) = trained(planned("knn"))
+    cell = replace(made, title="Twin λ=3", reports={"health.txt": "no problems\n"})
     return cell, outbox.save(cell)
 
 
@@ -50,7 +47,7 @@ def test_no_flipped_bit_is_read(saved: tuple[Cell, Path]) -> None:
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (lambda path: (path / "ood.parquet").write_bytes(b"x"), r"ood.parquet: sha256 .*, expected no such file"),
+        (lambda path: (path / "more.parquet").write_bytes(b"x"), r"more.parquet: sha256 .*, expected no such file"),
         (lambda path: (path / "id.parquet").unlink(), "id.parquet: no such file, expected sha256"),
         (lambda path: (path / "SHA256SUMS").unlink(), "SHA256SUMS: no such file"),
         (lambda path: (path / "cell.json").unlink(), "its files are gone: there is no .*cell.json"),

@@ -8,14 +8,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmark.store import tracking
 from tests.conftest import free_port
+from tests.run.test_loss import assert_each_once_and_whole
 
 SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
@@ -73,7 +73,10 @@ def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
     def both() -> list[tuple[int, str]]:
         drivers = [drive(tmp_path / name, *words) for name, words in grids.items()]
         if not restarted:
-            wait_until(lambda: len(runs("seed")) > 5)
+            deadline = time.monotonic() + 90
+            while len(tracking.Store()._runs("seed")) <= 5:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
             server.stop()
             server.start()
             restarted.append(True)
@@ -88,22 +91,4 @@ def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
     for status, output in second:
         assert status == 0, output
         assert "0 cells trained, 2 already recorded, 0 failed" in output
-    store = tracking.Store()
-    cells = {cell.title: cell for cell in store.cells()}
-    assert sorted(cells) == [f"Random forest, trees={n}" for n in (2, 3, 4, 5)]
-    assert all(len(cell.predictions["id"].seeds) == 15 for cell in cells.values())
-    assert [run.info.status for run in runs("cell")] == ["FINISHED"] * 4
-    nested = runs("seed")
-    assert [run.info.status for run in nested] == ["FINISHED"] * 60
-    assert {run.data.tags["mlflow.parentRunId"] for run in nested} == {cell.run_id for cell in cells.values()}
-
-
-def runs(kind: str) -> list[Any]:
-    return tracking.Store()._runs(kind)
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert_each_once_and_whole({f"Random forest, trees={n}": 15 for n in (2, 3, 4, 5)})
