@@ -1,7 +1,7 @@
 """A method in isolation learns as it does in the harness, and reaches nothing but its sample."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import sandbox
 from benchmark.run.check import synthetic
-from benchmark.run.isolation import CODE, SENTENCE, Isolation, copy_code, isolated, method_file
+from benchmark.run.isolation import CODE, SENTENCE, copy_code, isolated, method_file
 from benchmark.run.runner import retrain
 from benchmark.train import sample_for
 from benchmark.types import Inputs
@@ -50,10 +50,17 @@ def write(write_method: Callable[[str, str, str], Path]) -> Write:
     return partial(write_method, "mine", METHOD)
 
 
-def retrained(code: Isolation, inputs: Inputs | None = None) -> np.ndarray:
+def retrained(method: str = "mine", inputs: Inputs | None = None) -> np.ndarray:
     """Return the predictions of a method in isolation, for the ID test unless other inputs are given."""
     problem = synthetic("classification")
-    return code.retrain(sample_for(problem, "halves", 1)[0], inputs or problem.evals["id"].inputs)
+    with isolated(method) as code:
+        return code.retrain(sample_for(problem, "halves", 1)[0], inputs or problem.evals["id"].inputs)
+
+
+def failures(method: str = "mine") -> Sequence[str]:
+    """Return what the check of a method in isolation finds."""
+    with isolated(method) as code:
+        return code.check(["classification"]).failures
 
 
 SLOW = [("gin", "halves"), ("warm_start", "update")]
@@ -132,9 +139,8 @@ def test_a_method_that_cheats_fails_the_check(write, tmp_path):
         (FINDS_THE_PROBLEM, ["different train seeds give the same predictions"]),
     ):
         write(body)
-        with isolated("mine") as code:
-            failures = code.check(["classification"]).failures
-        assert [sentence for sentence in sentences if not any(sentence in line for line in failures)] == [], failures
+        found = failures()
+        assert [sentence for sentence in sentences if not any(sentence in line for line in found)] == [], found
 
 
 ASKS_FOR_A_FILE = """
@@ -153,8 +159,8 @@ def test_a_process_cannot_have_a_file_from_elsewhere_by_asking_for_it(write_meth
     path = write_method("mine", ASKS_FOR_A_FILE, "")
     digest = hashlib.sha256(b"secret").hexdigest()
     path.write_text(path.read_text().replace("DIGEST", digest).replace("HERE", str(path.parent)))
-    with isolated(str(path)) as apart, pytest.raises(UserError, match="No such file") as error:
-        apart.check(["classification"])
+    with pytest.raises(UserError, match="No such file") as error:
+        failures(str(path))
     assert "secret" not in str(error.value)
 
 
@@ -169,8 +175,8 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
         "own_files = [p for p in files if p.suffix != '.py' and known.isdisjoint(p.parts)]\n"
         "raise RuntimeError(f'{found} {own} {own_files} {os.getcwd() == os.environ[\"HOME\"]}')"
     )
-    with isolated("mine") as code, pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
-        retrained(code)
+    with pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
+        retrained()
     said = str(error.value)
     assert "RuntimeError: [] [] [] True (" in said
     assert f"{Path('home', 'methods', 'mine.py')}:" in said
@@ -196,8 +202,8 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
 )
 def test_what_a_process_does_wrong_is_an_error_of_its_method(write, body, message):
     write(body)
-    with isolated("mine") as code, pytest.raises(UserError, match=message):
-        retrained(code)
+    with pytest.raises(UserError, match=message):
+        retrained()
 
 
 @pytest.mark.slow
@@ -206,8 +212,7 @@ def test_the_test_molecules_come_in_another_order_and_their_predictions_go_back(
     x = synthetic("classification").evals["id"].x.copy()
     x[:, 0] = np.linspace(0, 1, len(x))
     inputs = Inputs(x, np.array([str(1 - share) for share in x[:, 0]]))
-    with isolated("mine") as code:
-        values = retrained(code, inputs)
+    values = retrained(inputs=inputs)
     np.testing.assert_allclose(values[:, 1], x[:, 0], atol=1e-6)
     np.testing.assert_allclose(values[:, 0], 1 - x[:, 0], atol=1e-6)
 
@@ -220,14 +225,13 @@ def test_a_loop_that_was_compiled_outside_is_not_compiled_again(write):
     exec(f"from benchmark.train.kernels import adamw; {ONE_STEP}", {"np": np})
     write(f"from benchmark.train.kernels import adamw; {ONE_STEP}; raise ValueError(adamw.stats)")
     hits_alone = r"cache_hits=Counter\(\{.*\}\), cache_misses=Counter\(\)"
-    with isolated("mine") as code, pytest.raises(UserError, match=hits_alone):
-        retrained(code)
+    with pytest.raises(UserError, match=hits_alone):
+        retrained()
 
 
 def predicted(method: str) -> float:
     """Return the probability that a method predicts in isolation."""
-    with isolated(method) as code:
-        return float(retrained(code)[0, 1])
+    return float(retrained(method)[0, 1])
 
 
 @pytest.mark.slow
@@ -237,8 +241,8 @@ def test_a_method_that_is_a_package_has_its_neighbours(write_files, tmp_path, el
     files = {"mine/__init__.py": init, "mine/method.py": method, "mine/nets.py": "SHARE = 0.125"}
     folder = write_files(files) / "mine"
     if elsewhere:
-        with isolated(str(folder.rename(tmp_path / "mine") / "method.py")) as code:
-            assert "different train seeds give the same predictions" in code.check(["classification"]).failures[0]
+        path = folder.rename(tmp_path / "mine") / "method.py"
+        assert "different train seeds give the same predictions" in failures(str(path))[0]
     else:
         assert predicted("mine") == 0.125
 
@@ -286,20 +290,16 @@ def test_a_method_reads_the_files_that_it_declares_and_no_others(write_method, t
     if where == "elsewhere":
         path = path.rename(tmp_path / where / "mine.py")
     given = "mine" if where == "home/methods" else str(path)
-    with isolated(given) as apart, pytest.raises(UserError, match=rf"{path.parent}/prior\.bin: .*, found no such file"):
-        apart.check(["classification"])
+    with pytest.raises(UserError, match=rf"{path.parent}/prior\.bin: .*, found no such file"):
+        failures(given)
     PRIOR.tofile(path.parent / "prior.bin")
     PRIOR.tofile(path.parent / "other.bin")
-    with isolated(given) as apart:
-        (failure,) = apart.check(["classification"]).failures[:1]
-    assert "different train seeds give the same predictions" in failure
+    assert "different train seeds give the same predictions" in failures(given)[0]
     path.write_text(code.replace("path_of(self, 'prior.bin')", "path_of(self, 'prior.bin').with_name('other.bin')"))
-    with isolated(given) as apart:
-        (failure,) = apart.check(["classification"]).failures[:1]
-    assert "FileNotFoundError" in failure
+    assert "FileNotFoundError" in failures(given)[0]
     (2 * PRIOR).tofile(path.parent / "prior.bin")
-    with isolated(given) as apart, pytest.raises(UserError, match=rf"prior\.bin: .* {digest}, found [0-9a-f]{{64}}"):
-        apart.check(["classification"])
+    with pytest.raises(UserError, match=rf"prior\.bin: .* {digest}, found [0-9a-f]{{64}}"):
+        failures(given)
 
 
 def test_a_method_declares_no_file_outside_its_folder(write_method, tmp_path):
