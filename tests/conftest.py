@@ -262,6 +262,14 @@ def small_table(tmp_path: Path) -> str:
     return str(write_dataset(file, "small", tmp_path, describe_file(file, target="active", split="random:0.5")))
 
 
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder of datasets, which is empty."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    (tmp_path / "datasets").mkdir()
+    return tmp_path / "datasets"
+
+
 class MlflowServer:
     """A real ``mlflow server`` on loopback."""
 

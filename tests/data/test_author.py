@@ -1,6 +1,5 @@
 """A user's table becomes a dataset without code, or an error names the problem and no file is left behind."""
 
-import gzip
 import hashlib
 import re
 import tomllib
@@ -19,7 +18,7 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.files import own_datasets
 
-from .conftest import SMILES, csv, dataset, labelled, materials, table
+from .conftest import SMILES, csv, dataset, labelled, materials, saved, table
 
 
 def refusal(file, message, **given):
@@ -36,15 +35,11 @@ OF_TEST = 12
 """A row of ``materials`` that the split of seed 99 takes for the test."""
 
 
-@pytest.mark.parametrize("kind", ["csv.gz", "parquet"])
-def test_a_compressed_table_or_one_in_parquet_gives_the_same_problem(tmp_path, kind):
-    plain, other = csv(tmp_path, ["0", "1"]), tmp_path / "other" / f"assay.{kind}"
-    other.parent.mkdir()
-    if kind == "parquet":
-        table([False, True]).to_parquet(other)
-    else:
-        other.write_bytes(gzip.compress(plain.read_bytes()))
-    one, two = (load_problem(str(dataset(file).path)) for file in (plain, other))
+@pytest.mark.parametrize(("kind", "texts"), [("csv.gz", ["0", "1"]), ("parquet", [False, True])])
+def test_a_compressed_table_or_one_in_parquet_gives_the_same_problem(tmp_path, kind, texts):
+    (tmp_path / "other").mkdir()
+    files = csv(tmp_path, ["0", "1"]), saved(table(texts), tmp_path / "other" / f"assay.{kind}")
+    one, two = (load_problem(str(dataset(file).path)) for file in files)
     assert one.train.digest == two.train.digest
     assert {name: test.digest for name, test in one.evals.items()} == {n: test.digest for n, test in two.evals.items()}
 
@@ -78,20 +73,11 @@ def test_the_toml_holds_what_was_seen_and_nothing_is_guessed_about_the_origin(tm
     file = csv(tmp_path, ["inactive", "active"]).rename(tmp_path / "My assay (2024).csv")
     path = write_dataset(file, "", tmp_path, describe_file(file, target="y"))
     assert path == tmp_path / "my_assay_2024.toml"
-    assert tomllib.loads(path.read_text(encoding="utf-8")) == {
-        "title": "My assay (2024)",
-        "group": "own",
-        "source": "file:My assay (2024).csv",
-        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-        "rows": 36,
-        "smiles": "SMILES",
-        "target": "y",
-        "task": "classification",
-        "positive": "active",
-        "negative": "inactive",
-        "features": ["morgan:2048:2"],
-        "split": "scaffold:0.8",
-    }
+    about = {"title": "My assay (2024)", "group": "own", "source": "file:My assay (2024).csv", "rows": 36}
+    about |= {"sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "smiles": "SMILES", "target": "y"}
+    about |= {"task": "classification", "positive": "active", "negative": "inactive"}
+    about |= {"features": ["morgan:2048:2"], "split": "scaffold:0.8"}
+    assert tomllib.loads(path.read_text(encoding="utf-8")) == about
 
 
 def test_a_toml_in_another_folder_finds_the_table_from_anywhere(tmp_path, monkeypatch):
@@ -191,16 +177,16 @@ def test_a_dataset_that_cannot_be_used_leaves_nothing_behind(tmp_path, given, me
 # Versions
 
 
-@pytest.fixture
-def registry(tmp_path, monkeypatch):
-    """The user's folder of datasets."""
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    return tmp_path / "datasets"
-
-
 def registered(file, target="y", **given):
     """Describe a table as a dataset of the user's, and return its TOML."""
     return write_dataset(file, "", None, describe_file(file, target=target, **given))
+
+
+def refused(file, message):
+    """Check that ``file`` is no next version, as ``message`` says, and that none is made of it."""
+    with pytest.raises(UserError, match=message):
+        next_version(file, "")
+    assert not (own_datasets() / "assay_v2.toml").exists()
 
 
 def test_a_new_version_has_the_features_of_the_one_before(tmp_path, registry):
@@ -290,42 +276,35 @@ def test_a_few_numbers_in_another_unit_are_pointed_at_on_either_side_of_a_cut(
 FIRST = table([5.0, 6.25, 7.5, 9.0])
 
 
+@pytest.fixture
+def assay(tmp_path, registry):
+    """The file of a table whose first 30 rows are the dataset ``assay``."""
+    FIRST.head(30).to_csv(tmp_path / "assay.csv", index=False)
+    registered(tmp_path / "assay.csv")
+    return tmp_path / "assay.csv"
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [
-        ({"y.1": 1.0}, "several columns are called 'y'"),
-        ({"y": "ND"}, "expected a number, found 'ND'"),
-    ],
+    [({"y.1": 1.0}, "several columns are called 'y'"), ({"y": "ND"}, "expected a number, found 'ND'")],
 )
-def test_a_version_that_a_first_description_would_refuse_or_read_otherwise_is_refused(
-    tmp_path, registry, changes, message
-):
-    file = tmp_path / "assay.csv"
-    FIRST.head(30).to_csv(file, index=False)
-    registered(file)
-    file.write_text(FIRST.assign(**changes).to_csv(index=False).replace("y.1", "y", 1))
-    with pytest.raises(UserError, match=message):
-        next_version(file, "")
-    assert not (registry / "assay_v2.toml").exists()
+def test_a_version_that_a_first_description_would_refuse_or_read_otherwise_is_refused(assay, changes, message):
+    assay.write_text(FIRST.assign(**changes).to_csv(index=False).replace("y.1", "y", 1))
+    refused(assay, message)
 
 
-def test_bounds_that_come_with_a_later_version_are_refused_and_those_that_were_taken_as_values_stay_so(
-    tmp_path, registry
-):
-    file = tmp_path / "assay.csv"
-    FIRST.head(30).to_csv(file, index=False)
-    toml = registered(file)
-    FIRST.head(33).assign(relation="=").to_csv(file, index=False)
-    next_version(file, "")
-    FIRST.assign(relation=[">", "="] * 18).to_csv(file, index=False)
+def test_bounds_that_come_with_a_later_version_are_refused_and_those_that_were_taken_as_values_stay_so(assay, registry):
+    FIRST.head(33).assign(relation="=").to_csv(assay, index=False)
+    next_version(assay, "")
+    FIRST.assign(relation=[">", "="] * 18).to_csv(assay, index=False)
     with pytest.raises(UserError, match="'relation' says which values are bounds: assay_v2 has no such column"):
-        next_version(file, "")
+        next_version(assay, "")
     for path in registry.glob("assay*"):
         path.unlink()
-    registered(file)
+    toml = registered(assay)
     toml.write_text(re.sub(r"(?m)^(relation|bounds) = .*$", "", toml.read_text()))
-    FIRST.assign(relation=[">", "="] * 18).tail(33).to_csv(file, index=False)
-    assert next_version(file, "")[2].notes == ()
+    FIRST.assign(relation=[">", "="] * 18).tail(33).to_csv(assay, index=False)
+    assert next_version(assay, "")[2].notes == ()
 
 
 def test_notes_say_how_many_rows_the_last_version_has(tmp_path, registry):
@@ -338,40 +317,27 @@ def test_notes_say_how_many_rows_the_last_version_has(tmp_path, registry):
     assert line.startswith("24 of 36 values are bounds")
 
 
-def test_a_version_is_described_and_doubted_as_a_first_one(tmp_path, registry):
-    file = tmp_path / "assay.csv"
-    FIRST.head(30).to_csv(file, index=False)
-    registered(file)
-    FIRST.assign(unit=["nM"] * 30 + ["uM"] * 6, y=[-999.0] * 3 + FIRST["y"].tolist()[3:]).to_csv(file, index=False)
-    path, _, found = next_version(file, "")
+def test_a_version_is_described_and_doubted_as_a_first_one(assay):
+    FIRST.assign(unit=["nM"] * 30 + ["uM"] * 6, y=[-999.0] * 3 + FIRST["y"].tolist()[3:]).to_csv(assay, index=False)
+    path, _, found = next_version(assay, "")
     assert [line.partition(" ")[0] for line in found.notes] == ["-999", "'unit'"]
     assert load_spec(str(path)).notes.splitlines() == [*found.notes]
-    toml = path.read_text()
-    path.write_text(toml.replace('notes = "', 'notes = "measured by Ann\\n', 1))
-    FIRST.assign(y=[-999.0] * 4 + FIRST["y"].tolist()[4:]).to_csv(file, index=False)
-    assert load_spec(str(next_version(file, "")[0])).notes.startswith("measured by Ann")
+    path.write_text(path.read_text().replace('notes = "', 'notes = "measured by Ann\\n', 1))
+    FIRST.assign(y=[-999.0] * 4 + FIRST["y"].tolist()[4:]).to_csv(assay, index=False)
+    assert load_spec(str(next_version(assay, "")[0])).notes.startswith("measured by Ann")
 
 
-def test_a_molecule_that_is_on_more_lines_with_the_same_target_has_not_changed(tmp_path, registry):
-    file = tmp_path / "assay.csv"
-    FIRST.head(30).to_csv(file, index=False)
-    registered(file)
+def test_a_molecule_that_is_on_more_lines_with_the_same_target_has_not_changed(assay):
     again = FIRST.head(2).assign(y=[FIRST["y"][0], FIRST["y"][1] + 5])
-    pd.concat([FIRST, again]).to_csv(file, index=False)
-    assert next_version(file, "")[2] == Changed(added=6, removed=0, changed=1, kept=29)
+    pd.concat([FIRST, again]).to_csv(assay, index=False)
+    assert next_version(assay, "")[2] == Changed(added=6, removed=0, changed=1, kept=29)
 
 
-def test_a_version_needs_the_columns_of_the_last_and_its_decimal_mark(tmp_path, registry):
-    file = tmp_path / "assay.csv"
-    FIRST.head(30).to_csv(file, index=False)
-    registered(file)
-    FIRST.rename(columns={"y": "Y"}).to_csv(file, index=False)
-    with pytest.raises(UserError, match=r"^unknown column of assay\.csv 'y': did you mean 'Y'\?$"):
-        next_version(file, "")
-    FIRST.assign(y=FIRST["y"] + 0.25).to_csv(file, index=False, sep=";", decimal=",")
-    with pytest.raises(UserError, match="line 2: '5,25' has a decimal comma, as no number of assay has: write it wit"):
-        next_version(file, "")
-    assert not (registry / "assay_v2.toml").exists()
+def test_a_version_needs_the_columns_of_the_last_and_its_decimal_mark(assay):
+    FIRST.rename(columns={"y": "Y"}).to_csv(assay, index=False)
+    refused(assay, r"^unknown column of assay\.csv 'y': did you mean 'Y'\?$")
+    FIRST.assign(y=FIRST["y"] + 0.25).to_csv(assay, index=False, sep=";", decimal=",")
+    refused(assay, "line 2: '5,25' has a decimal comma, as no number of assay has: write it wit")
 
 
 def test_versions_without_a_row_in_common_or_with_other_classes_are_doubted(tmp_path, registry):
@@ -391,18 +357,14 @@ def test_versions_without_a_row_in_common_or_with_other_classes_are_doubted(tmp_
 
 def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, registry):
     file = csv(tmp_path, ["0", "1"])
-    with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):
-        next_version(file, "")
+    refused(file, r"assay\.toml: no such dataset to update: describe it first without --update")
     registered(file)
     before = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match=r"assay\.csv is the table of assay: nothing has changed"):
-        next_version(file, "")
+    refused(file, r"assay\.csv is the table of assay: nothing has changed")
     table(["0"]).to_csv(file, index=False)
-    with pytest.raises(UserError, match=r"holds only '0'.*; --update takes the fields of .*assay\.toml, and no such"):
-        next_version(file, "")
+    refused(file, r"holds only '0'.*; --update takes the fields of .*assay\.toml, and no such")
     kept = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file() and path.suffix != ".toml"}
     assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}
-    assert not (registry / "assay_v2.toml").exists()
     assert labelled(load_spec("assay")), "the table of the first version is read from its copy"
 
 
@@ -421,9 +383,7 @@ def test_an_update_with_another_decimal_mark_is_refused_and_one_with_numbers_is_
     table([text.replace(".", ",") for text in ["5.5", *texts]]).to_csv(file, index=False)
     registered(file)
     table(texts).to_csv(file, index=False)
-    with pytest.raises(UserError, match=r"^assay\.csv: column 'y', line 2: '71\.649' seems .* have decimal commas"):
-        next_version(file, "")
-    assert not (registry / "assay_v2.toml").exists()
+    refused(file, r"^assay\.csv: column 'y', line 2: '71\.649' seems .* have decimal commas")
     table([float(text) for text in texts]).to_parquet(file)
     path, _, _ = next_version(file, "")
     assert labelled(load_spec(str(path)))[SMILES[0]] == pytest.approx(71.649)

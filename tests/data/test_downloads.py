@@ -94,9 +94,7 @@ def test_every_dataset_that_is_here_has_the_bytes_rows_and_columns_of_its_toml(n
 @pytest.mark.parametrize(("end", "pack"), [("", bytes), (".gz", gzip.compress)])
 @pytest.mark.parametrize(
     ("spec", "place"),
-    [
-        *((CLINTOX, "molnet/clintox.csv"), (PGP, "tdc/pgp_broccatelli.tab"), (TADF, "tadf/subsidary.csv")),
-    ],
+    [(CLINTOX, "molnet/clintox.csv"), (PGP, "tdc/pgp_broccatelli.tab"), (TADF, "tadf/subsidary.csv")],
 )
 @pytest.mark.parametrize("folder", ["mine", "raw"])
 def test_a_file_is_found_in_the_users_folder_and_in_the_cache_plain_or_compressed(
@@ -135,11 +133,8 @@ def refused(spec, path):
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [
-        pytest.param(ALTERED, "its checksum differs", id="altered"),
-        pytest.param(PAGE, "it is a web page", id="web page"),
-        pytest.param(b"", "it is empty", id="empty"),
-    ],
+    [(ALTERED, "its checksum differs"), (PAGE, "it is a web page"), (b"", "it is empty")],
+    ids=["altered", "web page", "empty"],
 )
 @pytest.mark.parametrize("end", ["", ".gz"])
 def test_the_users_wrong_file_is_refused_with_both_checksums_and_left_as_it_is(mine, raw, end, content, what):

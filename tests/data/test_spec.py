@@ -110,17 +110,14 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     assert expand(f"{mine}@epochs=5,bace") == [f"{mine}@epochs=5", "bace"]
 
 
-def test_hidden_files_stop_nothing_and_an_invalid_one_only_what_reads_all(tmp_path, monkeypatch):
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    folder = tmp_path / "datasets"
-    folder.mkdir()
-    (folder / ".#assay.toml").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
-    (folder / "._assay.toml").write_bytes(b"\0\5\x16\7")  # macOS, on a network drive
-    (folder / "old.toml").mkdir()
+def test_hidden_files_stop_nothing_and_an_invalid_one_only_what_reads_all(registry):
+    (registry / ".#assay.toml").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
+    (registry / "._assay.toml").write_bytes(b"\0\5\x16\7")  # macOS, on a network drive
+    (registry / "old.toml").mkdir()
     assert "lite" not in dataset_names()
     assert not [name for name in dataset_names() if name.startswith(".") or name == "old"]
     assert len(expand("lite")) > 1
-    (folder / "half.toml").write_text("title = ")
+    (registry / "half.toml").write_text("title = ")
     assert expand("bace") == ["bace"]
     with pytest.raises(UserError, match=r"half\.toml: not a TOML file"):
         expand("lite")
@@ -143,10 +140,8 @@ def test_an_endpoint_has_the_fields_of_its_collection_and_its_own(tmp_path, monk
     assert fields_of("single") == (tmp_path / "admet" / "single.toml", {"unit": "K"})
 
 
-def test_a_dataset_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, monkeypatch):
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    (tmp_path / "datasets").mkdir()
-    (tmp_path / "datasets" / "bace.toml").write_text(BACE)
+def test_a_dataset_of_ones_own_cannot_be_called_like_one_of_the_suite(registry):
+    (registry / "bace.toml").write_text(BACE)
     with pytest.raises(UserError, match=r"bace\.toml: the suite has a dataset 'bace': rename your file"):
         load_spec("bace")
 

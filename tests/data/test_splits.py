@@ -23,9 +23,7 @@ from .conftest import described
 REFERENCE = Path(os.environ.get("CHURN_DATA_DIR", "")).parent / "reference" / "splits.csv"
 PUBLISHED = csv.DictReader(REFERENCE.read_text(encoding="utf-8").splitlines() if REFERENCE.is_file() else [])
 ROWS = [row for row in PUBLISHED if row["dataset"] in dataset_names()]
-ABSENT = pytest.param(
-    {}, id="absent", marks=pytest.mark.skip("no reference/splits.csv beside the folder CHURN_DATA_DIR")
-)
+ABSENT = pytest.param({}, id="absent", marks=pytest.mark.skip("no reference/splits.csv beside CHURN_DATA_DIR"))
 
 TEXTS = [
     *("CCO", "CCN", "c1ccccc1", "Cc1ccccc1", "c1ccncc1"),

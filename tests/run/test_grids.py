@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from benchmark.commands import train
 from benchmark.errors import UserError
@@ -22,33 +23,15 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_block_combines_datasets_with_features_that_they_can_have(tmp_path: Path) -> None:
-    text = """
-[[block]]
-name = "one"
-method = "erm, svm"
-dataset = "glass,dili,esol"
-features = ["", "atom_pairs.64"]
-seeds = "2"
-[[block]]
-name = "two"
-method = "erm"
-dataset = "dili,esol"
-task = "regression"
-learner = ["", "svm"]
-tune = ["", "best"]
-sampling = "paper"
-[[block]]
-name = "three"
-method = "erm,gin"
-dataset = "glass,dili"
-seeds = "2"
-[[block]]
-name = "four"
-method = "erm"
-dataset = "glass"
-learner = ["", "gin"]
-seeds = "2"
-"""
+    of_one = {"features": ["", "atom_pairs.64"], "seeds": "2"}
+    of_two = {"task": "regression", "learner": ["", "svm"], "tune": ["", "best"], "sampling": "paper"}
+    blocks = [
+        {"name": "one", "method": "erm, svm", "dataset": "glass,dili,esol"} | of_one,
+        {"name": "two", "method": "erm", "dataset": "dili,esol"} | of_two,
+        {"name": "three", "method": "erm,gin", "dataset": "glass,dili", "seeds": "2"},
+        {"name": "four", "method": "erm", "dataset": "glass", "learner": ["", "gin"], "seeds": "2"},
+    ]
+    text = tomli_w.dumps({"block": blocks})
     one, two, three, four = read(written(tmp_path, text)).blocks
     bits = [Grid(["erm", "svm"], [name], [99], [1, 2], "halves") for name in ("glass", "dili", "esol")]
     assert [*one.grids()] == [[grid] for grid in [*bits, *(bits[i]._replace(features="atom_pairs.64") for i in (1, 2))]]

@@ -60,18 +60,10 @@ def log(tmp_path: Path) -> Log:
     code.mkdir()
     (code / "__init__.py").write_text(LOADER)
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "loaded")))
-    return partial(
-        models.log,
-        description="a toy",
-        inputs={"smiles": "string"},
-        outputs={"prediction": "long"},
-        loader_module="toy_model",
-        data_path=str(tmp_path / "model.pkl"),
-        code_paths=[str(code)],
-        pip_requirements=["pandas"],
-        input_example=pd.DataFrame({"smiles": ["CCO"]}),
-        metadata={"dataset": "toy"},
-    )
+    loaded = {"loader_module": "toy_model", "data_path": str(tmp_path / "model.pkl"), "code_paths": [str(code)]}
+    about = {"description": "a toy", "inputs": {"smiles": "string"}, "outputs": {"prediction": "long"}}
+    about |= {"input_example": pd.DataFrame({"smiles": ["CCO"]}), "metadata": {"dataset": "toy"}}
+    return partial(models.log, pip_requirements=["pandas"], **loaded, **about)
 
 
 def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(store, log, tmp_path):

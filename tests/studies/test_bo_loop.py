@@ -8,17 +8,16 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.run.check import synthetic
 from benchmark.studies.bo_loop import campaigns, trajectory
-from benchmark.types import Examples, Problem, Recipe
+from benchmark.types import Problem
+from tests.plain import problem_of
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
 
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    made = synthetic("regression", n=90)
-    return replace(made, recipe=Recipe(hidden=16, lr=0.01, epochs=3))
+    return problem_of("regression")
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -27,8 +26,7 @@ def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_wh
     pool = problem.train
     for t in range(1, 6):
         rest = [i for i in range(len(pool)) if i not in known]
-        labelled = Examples(pool.x[known], pool.y[known], pool.ids[known], pool.smiles[known])
-        fitted = retrained(replace(problem, train=labelled), "erm", [k * 10**6 + t])
+        fitted = retrained(replace(problem, train=pool.take(known)), "erm", [k * 10**6 + t])
         known.append(rest[int(np.argmax(fitted.predict(pool.inputs[rest])[0, :, 0]))])
     y = np.full(len(pool), 1e6, np.float32)  # the labels of what is not acquired are never seen
     y[known] = pool.y[known]
@@ -38,8 +36,8 @@ def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_wh
 
 def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem, retrained) -> None:
     forest = make_method("random_forest:trees=5", "regression")
-    known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
-    rest = np.setdiff1d(np.arange(90), INITIAL)
+    known = replace(problem, train=problem.train.take(INITIAL))
+    rest = np.setdiff1d(np.arange(len(problem.train)), INITIAL)
     best = retrained(known, forest, [1_000_001]).predict(problem.train.inputs[rest])[0, :, 0].argmax()
     assert trajectory(problem, forest, 1, INITIAL, 1) == [rest[best]]
 

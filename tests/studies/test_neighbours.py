@@ -29,13 +29,9 @@ def shown(report) -> dict[str, tuple[str, float, float]]:
 
 
 def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_were_kept(told) -> None:
-    facts = {
-        "ids": ["m3", "m2", "m1", "m0"],
-        "similarity": [0.9, 0.65, 0.35, 0.1],
-        "same": [True, False, True, True],
-        "other": [True, True, False, False],
-        "conflict": [True, False, False, False],
-    }
+    facts = {"ids": ["m3", "m2", "m1", "m0"], "similarity": [0.9, 0.65, 0.35, 0.1]}
+    facts |= {"same": [True, False, True, True], "other": [True, True, False, False]}
+    facts |= {"conflict": [True, False, False, False]}
     noise, near = (report(told, kind, [False, False, True, True], facts) for kind in (LabelNoise, Similarity))
     assert shown(noise) == {
         "conflicting labels": ("1", 1.0, 2.0),
@@ -60,13 +56,8 @@ def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_
 
 def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all(told) -> None:
     cliff = np.arange(40) < 20
-    facts = {
-        "ids": [f"m{i}" for i in range(40)],
-        "similarity": [0.9] * 40,
-        "same": (~cliff).tolist(),
-        "other": cliff.tolist(),
-        "conflict": (np.arange(40) < 9).tolist(),
-    }
+    facts = {"ids": [f"m{i}" for i in range(40)], "similarity": [0.9] * 40}
+    facts |= {"same": (~cliff).tolist(), "other": cliff.tolist(), "conflict": (np.arange(40) < 9).tolist()}
     (chart,) = report(told, LabelNoise, (np.arange(40) < 10).tolist(), facts).charts
     assert [(p.x, p.y.values[0]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
     assert chart.x.names[1:3] == ["cliff", "same class"]

@@ -44,12 +44,8 @@ pytestmark = pytest.mark.slow
 SMALL = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01"
 TINY = f"{SMALL}@train=100"
 USUAL = {"dataset": TINY, "seeds": "3"}
-FAMILIES: Mapping[str, str] = {
-    "dataset": f"{TINY},{TINY.replace('b3db_measured', 'dili')}",
-    "seeds": "4",
-    "sampling": "paper",
-    "methods": "knn",
-}
+OTHER = TINY.replace("b3db_measured", "dili")
+FAMILIES = {"dataset": f"{TINY},{OTHER}", "seeds": "4", "sampling": "paper", "methods": "knn"}
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "bayes-lambda": {**USUAL, "tuned": "1,3", "trials": "6", "folds": "2"},
     "bo-loop": {"dataset": "esol", "methods": "erm bagging:k=2", "trajectories": "3", "initial": "10", "budget": "2"},
