@@ -94,15 +94,13 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(churn:
 # Families
 
 
-def test_families_are_compared_and_a_contradiction_is_named(churn, monkeypatch, tmp_path):
+def test_families_are_compared_and_a_contradiction_is_named(churn, registry, tmp_path):
     output = churn("health", "--families", "--csv", str(tmp_path / "pairs.csv"))
     assert f"3 of {len(dataset_names())} datasets compared: 3 pairs share at least 20%" in output
     assert "The families and groups of the TOMLs agree." in output
     assert (tmp_path / "pairs.csv").read_text().startswith("first,second,shared,")
     text = tomli_w.dumps(fields_of("b3db_logbb")[1])
-    (tmp_path / "datasets").mkdir()
-    (tmp_path / "datasets" / "brain.toml").write_text(re.sub(r"^family.*\n", "", text, flags=re.M), encoding="utf-8")
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    (registry / "brain.toml").write_text(re.sub(r"^family.*\n", "", text, flags=re.M), encoding="utf-8")
     output = churn("health", "--families", code=1)
     assert re.search(r"^b3db_logbb and brain share .* but are of the families bbb_martins and brain ", output, re.M)
     assert "pairs that contradict the TOMLs: 3" in output
@@ -303,8 +301,7 @@ def test_the_next_version_takes_its_columns_from_the_one_before(folder, monkeypa
     assert load_spec("messy_v2").target == "potency"
 
 
-def test_an_update_reads_the_sheet_that_is_named_and_says_which_rows_are_in_neither_part(tmp_path, monkeypatch, churn):
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+def test_an_update_reads_the_sheet_that_is_named_and_says_which_rows_are_in_neither_part(tmp_path, registry, churn):
     rows = table([5.0, 6.25, 7.5, 9.0]).assign(day=[f"2026-03-{1 + i % 28:02d}" for i in range(36)])
     rows.head(30).to_csv(tmp_path / "assay.csv", index=False)
     churn("new-dataset", str(tmp_path / "assay.csv"), "--target", "y", "--split", "time:day")

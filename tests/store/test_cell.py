@@ -1,7 +1,6 @@
 """Encoded cells are checked field by field before they are used."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -125,18 +124,10 @@ def test_only_a_submission_may_have_taken_an_unknown_time() -> None:
     assert np.isnan(decode(cell, {"id": predictions()}).fit_seconds)
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda record: record.pop("code"),
-        lambda record: record.update(study="../x"),
-        lambda record: record.update(content=[1]),
-        lambda record: record.update(more=1),
-    ],
-)
-def test_a_record_with_a_wrong_field_is_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+def test_a_record_with_a_wrong_field_is_refused() -> None:
     record: dict[str, Any] = {"study": "members", "key": "report", "code": "0" * 16, "content": {"settings": {}}}
     assert decode_record(record).content == {"settings": {}}
-    edit(record)
-    with pytest.raises(ValueError, match=r"^record: "):
-        decode_record(record)
+    lacking = {name: value for name, value in record.items() if name != "code"}
+    for wrong in (lacking, record | {"study": "../x"}, record | {"content": [1]}, record | {"more": 1}):
+        with pytest.raises(ValueError, match=r"^record: "):
+            decode_record(wrong)

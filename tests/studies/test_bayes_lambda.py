@@ -30,8 +30,7 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
     """Churn between two twins and the accuracy of the first, as means over folds of the training pool."""
     churns, accuracies = [], []
     for train, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=99).split(pool.x, pool.y):
-        rows = Examples(pool.x[train], pool.y[train], pool.ids[train], pool.smiles[train])
-        part = replace(problem, train=rows, evals={})
+        part = replace(problem, train=pool.take(train), evals={})
         twin = make_method(f"twin:lam={lam!r}", "classification")
         twins = [twin.fit(sample_for(part, PAPER, s)[0]) for s in (seed, seed + PARTNER)]
         first, second = (fitted.predict(pool.inputs[held_out]).argmax(-1) for fitted in twins)
@@ -85,12 +84,8 @@ def refuse(value: float) -> tuple[float, float, float]:
     raise AssertionError(f"{value} is tried again")
 
 
-def exponents(trials: list[Trial]) -> np.ndarray:
-    return np.log10([trial.value for trial in trials])
-
-
 def test_the_first_four_are_drawn_by_the_seed_alone_and_those_after_follow_the_scores() -> None:
-    low, high = (exponents(optimise(peak_at(x), 7, 3, f"peak {x}")) for x in (-2.0, 3.0))
+    low, high = (np.log10([t.value for t in optimise(peak_at(x), 7, 3, f"peak {x}")]) for x in (-2.0, 3.0))
     assert low[:INITIAL] == pytest.approx(high[:INITIAL])
     assert low[:INITIAL] == pytest.approx(generator("other", 3).uniform(-3, 4, size=4))
     assert not np.allclose(low[INITIAL:], high[INITIAL:])
