@@ -9,6 +9,7 @@ from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
 from benchmark.store.tracking import Store
+from benchmark.types import Task
 
 
 @pytest.fixture
@@ -16,8 +17,8 @@ def store(own_store: Path) -> Store:
     return Store()
 
 
-def planned(text: str, *seeds: int) -> runner.Planned:
-    problem = synthetic("classification")
+def planned(text: str, *seeds: int, task: Task = "classification") -> runner.Planned:
+    problem = synthetic(task)
     return runner.plan(problem, make_method(text, problem.task), seeds or (1, 2))
 
 

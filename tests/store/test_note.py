@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 
 from benchmark.measure.catalogue import ORDER
-from benchmark.registry import make_method
-from benchmark.run import runner
-from benchmark.run.check import synthetic
 from benchmark.store import note
 from benchmark.store.artifacts import local_path
 from benchmark.store.cell import Cell
@@ -20,14 +17,13 @@ from benchmark.types import Task
 from leaderboard.read.results import collect
 from leaderboard.tables.boards import board
 
-from .conftest import trained
+from .conftest import planned, trained
 
 
 @cache
 def cells(task: Task, *texts: str) -> list[Cell]:
     """Return trained cells, ERM's first."""
-    problem = synthetic(task)
-    plans = [runner.plan(problem, make_method(text, task), [1, 2, 3, 4]) for text in texts]
+    plans = [planned(text, 1, 2, 3, 4, task=task) for text in texts]
     return sorted(trained(*plans), key=lambda cell: cell.key.method != "erm")
 
 

@@ -17,7 +17,7 @@ from .conftest import planned, trained
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Cell, Path]:
     monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path))
-    (made,) = trained(planned("knn"))
+    (made,) = trained(planned("knn", task="regression"))
     cell = replace(made, title="Twin λ=3", reports={"health.txt": "no problems\n"})
     return cell, outbox.save(cell)
 
