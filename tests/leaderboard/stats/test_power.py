@@ -42,6 +42,8 @@ def test_what_is_needed_is_the_least_number_with_the_power():
     assert needed(of, 0.01) is None
     assert needed(of, 1e6) == 3
     assert resolvable(of, needed(of, 1.0)) <= 1.0
+    same = components([np.zeros((5, 5))])
+    assert (needed(same, 0.01), resolvable(same, 10)) == (3, 0), "methods that never differ need the fewest"
 
 
 CALM, WILD = 1.0, 2.0
@@ -61,9 +63,10 @@ def churn_differences(rng: np.random.Generator, trials: int, r: int, shifts: flo
     return found
 
 
-def held(
-    pilots: list[Components], bounds: Callable[[Components], tuple[Components, Components]], truth: float
-) -> float:
+Bounds = Callable[[Components], tuple[Components, Components]]
+
+
+def held(pilots: list[Components], bounds: Bounds, truth: float) -> float:
     """Return the share of pilots between whose bounds the true least difference that ten runs resolve lies."""
     ends = [[resolvable(end, 10) for end in bounds(pilot)] for pilot in pilots]
     return float(np.mean([low <= truth <= high for low, high in ends]))
@@ -104,12 +107,6 @@ def test_bounds_are_those_of_the_chi_square_distribution():
     assert [low.run, high.run] == pytest.approx([variance * 9 / 19.0228, variance * 9 / 2.7004], rel=1e-4)
     three = Components(1.0, 1.0, 30, 3).range()[0]
     assert three.run == pytest.approx(15 / chi2.ppf(0.975, 15)), "splits are independent pilots"
-
-
-def test_methods_that_never_differ_need_the_fewest_runs():
-    same = components([np.zeros((5, 5))])
-    assert needed(same, 0.01) == 3
-    assert resolvable(same, 10) == 0
 
 
 def test_the_variance_of_independent_halvings_is_that_of_their_mean_and_gives_the_power_of_a_t_test():

@@ -1,9 +1,13 @@
 """Ranks against Demšar's worked example, the paper's ranks, and Student's t."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from benchmark.files import CHECKOUT
 from benchmark.measure.intervals import jackknife
+from leaderboard.paper.mapping import RANKED
+from leaderboard.paper.read import read
 from leaderboard.stats.ranks import critical_difference, friedman, rank_intervals
 
 DEMSAR_METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
@@ -27,22 +31,11 @@ DEMSAR_AUC = np.array(
 )
 """Demšar 2006 (JMLR 7:1–30), table 6: AUC of four algorithms on 14 datasets."""
 
-PAPER_METHODS = ("ERM", "MC dropout", "SWA", "Deep ensemble", "Bagging K=2", "Bagging K=5", "Twin")
-PAPER_DATASETS = ("AMES", "BACE", "BBB-Martins", "BBBP", "CYP2D6-Sub", "DILI", "MOF-thermal", "Pgp", "TADF")
-PAPER_CHURN = np.array(
-    [
-        [15.2, 17.0, 15.1, 14.6, 11.2, 8.0, 6.9],
-        [16.1, 16.4, 15.6, 15.8, 13.4, 9.7, 5.7],
-        [8.0, 9.0, 8.0, 7.6, 5.3, 3.9, 0.6],
-        [8.5, 9.1, 8.3, 7.8, 6.5, 4.4, 1.4],
-        [13.3, 13.3, 13.3, 13.4, 7.3, 6.1, 4.0],
-        [16.8, 17.8, 17.3, 17.0, 12.8, 8.4, 14.1],
-        [21.8, 20.1, 16.9, 17.2, 16.0, 11.3, 7.7],
-        [10.3, 10.1, 10.2, 10.5, 7.9, 5.9, 6.7],
-        [12.7, 12.2, 12.2, 12.2, 9.6, 6.7, 8.0],
-    ]
-)
+PUBLISHED = pd.DataFrame(read(CHECKOUT / "leaderboard" / "paper" / "published.csv"))
+PAPER = PUBLISHED.query("table == 'seed_sensitivity' and canonical_seed == 99 and metric == 'churn'")
+PAPER = PAPER.pivot(index="dataset", columns="method", values="value")[[*RANKED]]
 """The paper's churn (%) on canonical split 99 (seed-sensitivity table), to which its Friedman test belongs."""
+PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS = PAPER.to_numpy(), [*PAPER.columns], [*PAPER.index]
 
 
 def nemenyi(churn: np.ndarray) -> np.ndarray:
@@ -82,16 +75,16 @@ def test_the_papers_churn_gives_the_papers_test() -> None:
     one value lies off the other two by less than the rounding. Only this gives the published ranks.
     """
     churn = PAPER_CHURN.copy()
-    churn[4, 2] += 0.01  # SWA on CYP2D6-Sub
-    churn[8, 2] -= 0.01  # SWA on TADF
+    churn[PAPER_DATASETS.index("cyp2d6_substrate"), PAPER_METHODS.index("swa")] += 0.01
+    churn[PAPER_DATASETS.index("tadf"), PAPER_METHODS.index("swa")] -= 0.01
     ranking = friedman(churn, PAPER_METHODS, PAPER_DATASETS)
     assert ranking.mean_ranks == pytest.approx([5.78, 6.11, 4.94, 5.17, 2.89, 1.67, 1.44], abs=0.005)
     assert ranking.chi2 == pytest.approx(44.8, abs=0.05)
     assert ranking.p == pytest.approx(5.2e-8, abs=0.05e-8)
     assert ranking.critical_difference == pytest.approx(3.0, abs=0.05)
-    twin = nemenyi(churn)[PAPER_METHODS.index("Twin")]
+    twin = nemenyi(churn)[PAPER_METHODS.index("twin_lam300")]
     different = [m for m, p in zip(PAPER_METHODS, twin, strict=True) if p < 0.05]
-    assert different == ["ERM", "MC dropout", "SWA", "Deep ensemble"]  # as the paper says
+    assert different == ["erm", "mc_dropout", "swa", "deep_ensemble_k5"]  # as the paper says
 
 
 def test_groups_are_the_largest_sets_without_a_significant_difference() -> None:
@@ -106,12 +99,9 @@ def test_groups_are_the_largest_sets_without_a_significant_difference() -> None:
     for group in ranking.groups:
         assert tied(group)
         assert not any(tied((*group, other)) for other in PAPER_METHODS if other not in group)
-    assert ranking.groups[0] == ("Twin", "Bagging K=5", "Bagging K=2")
-
-
-def test_a_method_that_differs_from_all_is_a_group_of_its_own() -> None:
-    values = np.tile([1.0, 2.0, 3.0], (40, 1))
-    assert friedman(values, "abc", names(40)).groups == (("a",), ("b",), ("c",))
+    assert ranking.groups[0] == ("twin_lam300", "bagging_k5", "bagging_k2")
+    apart = np.tile([1.0, 2.0, 3.0], (40, 1))
+    assert friedman(apart, "abc", names(40)).groups == (("a",), ("b",), ("c",)), "each differs from all"
 
 
 def test_incomplete_datasets_are_dropped_and_named() -> None:
@@ -124,14 +114,10 @@ def test_incomplete_datasets_are_dropped_and_named() -> None:
 
 def test_a_family_counts_once() -> None:
     once = friedman(PAPER_CHURN, PAPER_METHODS, PAPER_DATASETS)
-    twice = friedman(
-        np.vstack([PAPER_CHURN, PAPER_CHURN[2]]),
-        PAPER_METHODS,
-        (*PAPER_DATASETS, "copy"),
-        (*PAPER_DATASETS, "BBB-Martins"),
-    )
+    churn, families = np.vstack([PAPER_CHURN, PAPER_CHURN[2]]), [*PAPER_DATASETS, PAPER_DATASETS[2]]
+    twice = friedman(churn, PAPER_METHODS, [*PAPER_DATASETS, "copy"], families)
     assert twice.n == 9
-    assert twice.blocks[2] == "BBB-Martins + copy"
+    assert twice.blocks[2] == "bbb_martins + copy"
     assert (twice.mean_ranks.tolist(), twice.chi2) == (once.mean_ranks.tolist(), once.chi2)
 
 
