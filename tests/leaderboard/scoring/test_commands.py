@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from benchmark.errors import UserError
-from leaderboard.__main__ import app
 from leaderboard.tables import power
 from leaderboard.write.published import write as write_published
+
+from ..conftest import invoke as run
 
 KEPT = ("mid", "edge", "solubility")
 T = 200
@@ -38,10 +38,6 @@ def store(world, tmp_path_factory):
 def placed(world, monkeypatch):
     """Scores are placed among a few results: with the published ones, that takes most of a command's time."""
     monkeypatch.setattr("leaderboard.scoring.standing.published_results", lambda *_, **__: world)
-
-
-def run(*words: str):
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
 
 
 def test_score_writes_a_page_and_all_numbers(tmp_path, placed):
@@ -109,6 +105,10 @@ def test_gate_passes_fails_or_is_undecided_and_says_how_it_read_each_table(tmp_p
         assert said in result.output
         for path in (old, new):
             assert f"{path}: read as probabilities; predictions: p0, p1; truth: y_true." in result.output
+    result = run("gate", old, new, "--max-flips", "100%", "--format", "json")
+    content = json.loads(result.stdout)
+    assert (content["passed"], content["reasons"]) == (True, [])
+    assert f"{new}: read as probabilities; predictions: p0, p1; truth: y_true." in result.stderr, "beside the report"
 
 
 def test_gate_exits_with_2_for_bad_input(tmp_path):
@@ -123,14 +123,6 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
         for limits in (["--max-flips", text], ["--max-flips", "5%", "--max-bad-flips", text]):
             result = run("gate", old, "new.csv", *limits)
             assert f"{limits[-2]} {text!r}: {message}" in str(result.exception)
-
-
-def test_gate_says_how_it_read_each_table_beside_a_report_for_machines(tmp_path):
-    old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
-    result = run("gate", old, new, "--max-flips", "100%", "--format", "json")
-    assert f"{new}: read as probabilities; predictions: p0, p1; truth: y_true." in result.stderr
-    content = json.loads(result.stdout)
-    assert (content["passed"], content["reasons"]) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -183,10 +175,8 @@ def test_power_says_how_many_retrainings_a_difference_needs_with_the_sign_of_the
 
 def test_power_knows_nothing_from_a_pilot_without_variance_and_asks_for_a_regression_by_name(world):
     erm = world.called("erm")["edge"]
-    same = replace(
-        world, datasets=(replace(world.dataset("edge"), entries=(erm, replace(erm, method="twin", title="Twin"))),)
-    )
-    ((_, *cells, _),) = power.table(same, 5, ("erm", "twin"), "edge").rows
+    edge = replace(world.dataset("edge"), entries=(erm, replace(erm, method="twin", title="Twin")))
+    ((_, *cells, _),) = power.table(replace(world, datasets=(edge,)), 5, ("erm", "twin"), "edge").rows
     assert [cell.text for cell in cells] == ["+0.0", "–", "–"]
     alone = replace(world, datasets=(world.dataset("solubility"),), others=())
     with pytest.raises(UserError, match="Regressions are left out, as each has its own unit: name one with --dataset"):

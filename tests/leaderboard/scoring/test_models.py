@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +43,8 @@ def test_a_csv_and_parquet_of_the_same_rows_give_a_model_the_same(kind: str, val
     table.to_parquet(tmp_path / "new.parquet")
     given = [inputs_of("m", data_of(tmp_path / name), {"x": kind})["x"] for name in ("new.csv", "new.parquet")]
     assert given[0] == given[1] == values
-    assert {type(value) for value in given[0]} <= {
-        {"string": str, "double": float, "boolean": bool}.get(kind, int),
-        type(None),
-    }
+    expected = {"string": str, "double": float, "boolean": bool}.get(kind, int)
+    assert {type(value) for value in given[0]} <= {expected, type(None)}
 
 
 @pytest.mark.parametrize(("text", "message"), [("a,a\n1,2\n", "several columns are called 'a'"), ("a,b\n", "no rows")])
@@ -114,22 +111,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+QUIET = {"verbose": False, "allow_writing_files": False}
+LIBRARIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "sklearn": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 10}),
+    "xgboost": ("xgboost", "XGBClassifier", {"n_estimators": 5, "n_jobs": 1}),
+    "lightgbm": ("lightgbm", "LGBMClassifier", {"n_estimators": 5, "n_jobs": 1, "verbose": -1}),
+    "catboost": ("catboost", "CatBoostClassifier", {"n_estimators": 5, "thread_count": 1, **QUIET}),
+}
+
+
 def boosted(library: str, seed: int) -> Any:
-    if library == "sklearn":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(10, random_state=seed)
-    if library == "xgboost":
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
-    if library == "lightgbm":
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
+    """A classifier of a library; the test is skipped where it is not installed."""
+    module, name, options = LIBRARIES[library]
+    return getattr(pytest.importorskip(module), name)(random_state=seed, **options)
 
 
 def logged(library: str, seed: int, x: pd.DataFrame, y: np.ndarray) -> np.ndarray:
@@ -146,11 +140,9 @@ def logged(library: str, seed: int, x: pd.DataFrame, y: np.ndarray) -> np.ndarra
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_versions_logged_by_each_library_are_gated_as_they_predict(library: str, store: Path) -> None:
     """The journey of docs/tutorials/gate.md with models: passed, failed, and the same from a CSV and from Parquet."""
-    if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
     rng = np.random.default_rng(0)
     x = pd.DataFrame(rng.normal(size=(240, 3)), columns=["a", "b", "c"])
     y = (x["a"] + rng.normal(size=len(x)) > 0).to_numpy().astype(int)

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
-from typer.testing import CliRunner, Result
 
 from benchmark.errors import UserError
-from leaderboard.__main__ import app
 from leaderboard.scoring import sources
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import score
+
+from ..conftest import invoke as run
 
 pytestmark = pytest.mark.filterwarnings("ignore:For backward compatibility, 'str' dtypes")  # log_table with pandas 3
 T = 40
@@ -76,10 +76,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def tracking(tmp_path_factory: pytest.TempPathFactory) -> Tracking:
     return Tracking(tmp_path_factory.mktemp("tracking"))
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
 
 
 def scored(tracking: Tracking, *words: str) -> dict[str, Any]:
