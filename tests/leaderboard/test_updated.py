@@ -4,21 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.__main__ import app
 from benchmark.data.spec import load_spec
 from leaderboard import updated
 from leaderboard.read.stored import read
 from leaderboard.tables.studies import reader
+from tests.conftest import call
 
 
 @pytest.mark.slow
-def test_three_seeds_say_which_molecules_the_last_update_changed(small_table, tmp_path, monkeypatch, capsys):
+def test_three_seeds_say_which_molecules_the_last_update_changed(small_table, own_store, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    words = ["--method", "random_forest:trees=3", "--cuts", "2", "--seeds", "3", "--jobs", "1"]
-    with pytest.raises(SystemExit) as stop:
-        app(["update", "--dataset", f"{small_table}@epochs=1", *words])
-    assert stop.value.code in (0, None)
+    words = ("--method", "random_forest:trees=3", "--cuts", "2", "--seeds", "3", "--jobs", "1")
+    assert call("update", "--dataset", f"{small_table}@epochs=1", *words) == 0
     printed = capsys.readouterr().out
     summary = tmp_path / "reports" / "small-epochs-1-update.md"
     assert f"This summary: {summary}" in printed

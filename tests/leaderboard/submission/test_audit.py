@@ -18,6 +18,7 @@ from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.submission import audit
 from leaderboard.tables.boards import SUSPICIONS, constant
+from tests.conftest import call
 
 from .conftest import DATASET, Submit, train_outside, training_rows
 
@@ -75,7 +76,7 @@ def shrunken() -> dict[str, np.ndarray]:
 
 def warped(rows: pd.DataFrame) -> pd.DataFrame:
     """The same rows after an increasing transformation of the probabilities, which keeps the order of the molecules."""
-    p1 = rows["p1"] ** 3 / (rows["p1"] ** 3 + (1 - rows["p1"]) ** 3) * 0.8 + 0.05
+    p1 = expit(3 * logit(rows["p1"])) * 0.8 + 0.05
     return rows.assign(p1=p1, p0=1 - p1)
 
 
@@ -99,11 +100,9 @@ def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     def run(rows: pd.DataFrame) -> tuple[int, str]:
         folder, comment = submit(rows), tmp_path / "comment.md"
-        words = ["submit", "--check", str(folder), "--submissions", str(folder.parents[1]), "--comment", str(comment)]
-        with pytest.raises(SystemExit) as done:
-            app(words)
-        said = capsys.readouterr()
-        return int(done.value.code or 0), said.out + said.err + (comment.read_text() if comment.is_file() else "")
+        words = ("submit", "--check", str(folder), "--submissions", str(folder.parents[1]), "--comment", str(comment))
+        code, said = call(*words, which=app), capsys.readouterr()
+        return code, said.out + said.err + (comment.read_text() if comment.is_file() else "")
 
     return run
 

@@ -4,19 +4,17 @@ import json
 import re
 import shutil
 from contextlib import nullcontext
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
 from benchmark.store.cell import Cell
-from leaderboard.__main__ import app
 from leaderboard.submission.check import validate
 
+from ..conftest import invoke, keyed
 from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside, trained_inside
 
 SAME = f"random_forest:trees={TREES}"
@@ -150,10 +148,9 @@ def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_on
         validate(good, published=[inside])
     (own,) = validate(good).cells
     assert validate(good, published=[own]).cells
-    stolen = replace(own, key=replace(own.key, method="theirs"))
     said = r"name: 'Forest elsewhere' is taken by 'theirs', .* another\n.* of 'theirs'"
     with pytest.raises(UserError, match=said):
-        validate(good, published=[stolen])
+        validate(good, published=[keyed(own, method="theirs")])
 
 
 @pytest.mark.parametrize("method", ["erm", "svm"])
@@ -161,7 +158,7 @@ def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
     folder = copied.parents[1] / method / "1.0"
     folder.parent.mkdir()
     copied.rename(folder)
-    published = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
+    published = [keyed(inside, method="svm", problem="another")]
     with pytest.raises(UserError, match=f"^folder '{method}': this name belongs to a method of the suite"):
         validate(folder, published=published)
 
@@ -170,7 +167,7 @@ def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
 @pytest.mark.parametrize("name", ["FOREST  elsewhere", "Forest-elsewhere"])
 def test_a_name_that_looks_like_another_is_refused(copied, name):
     (own,) = validate(copied).cells
-    other = replace(own, key=replace(own.key, method="theirs", problem="another"))
+    other = keyed(own, method="theirs", problem="another")
     path = copied / "submission.yml"
     path.write_text(path.read_text().replace("Forest elsewhere", name))
     with pytest.raises(UserError, match=r"^submission.yml: name: '.*' is taken by 'theirs', or so similar"):
@@ -181,11 +178,11 @@ def test_a_name_that_looks_like_another_is_refused(copied, name):
 
 def test_the_folder_that_is_searched_for_copies_is_there(copied, tmp_path, monkeypatch):
     monkeypatch.setattr("leaderboard.read.published.shipped", list)
-    words = ["submit", str(copied), "--check", "--submissions"]
+    words = ("submit", str(copied), "--check", "--submissions")
     with pytest.raises(UserError, match="nowhere: no such folder; name the folder of all submissions"):
-        CliRunner().invoke(app, [*words, str(tmp_path / "nowhere")], catch_exceptions=False)
+        invoke(*words, str(tmp_path / "nowhere"), catch_exceptions=False)
     for folder, empty in ((copied, True), (copied.parents[1], False)):
-        done = CliRunner().invoke(app, [*words, str(folder)], catch_exceptions=False)
+        done = invoke(*words, str(folder), catch_exceptions=False)
         assert ("no submission (METHOD/VERSION) to search for copies" in done.stderr) == empty
 
 

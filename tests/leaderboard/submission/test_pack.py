@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from benchmark.errors import UserError
 from benchmark.registry import find
 from benchmark.store.cell import Cell
-from leaderboard.__main__ import app
 from leaderboard.read.results import collect, slug
 from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 
+from ..conftest import invoke, keyed
 from .conftest import DATASET, REGRESSION, trained_inside
 
 TITLE = "Random forest, trees=2"
@@ -48,7 +46,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterab
     def run(cells: Iterable[Cell]) -> str:
         monkeypatch.setattr("leaderboard.read.stored.read", lambda: (collect(cells), {}))
         monkeypatch.setattr("leaderboard.read.published.listed_methods", frozenset)
-        done = CliRunner().invoke(app, ["submit", str(tmp_path / slug(TITLE) / "1.0")], catch_exceptions=False)
+        done = invoke("submit", str(tmp_path / slug(TITLE) / "1.0"), catch_exceptions=False)
         assert done.exit_code == 0
         return done.output
 
@@ -84,8 +82,8 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets_and
 
 def test_the_author_is_told_of_what_is_left_out(forests, tmp_path, printed):
     few = [c.only(range(1, 9)) if c.key.dataset == REGRESSION else c for c in forests]
-    retrained = [replace(c, key=replace(c.key, sampling="update")) for c in forests if c.key.sampling == "paper"]
-    variants = [replace(c, key=replace(c.key, dataset=f"{c.key.dataset}@train=200")) for c in forests]
+    retrained = [keyed(c, sampling="update") for c in forests if c.key.sampling == "paper"]
+    variants = [keyed(c, dataset=f"{c.key.dataset}@train=200") for c in forests]
     said = printed([*few, *retrained, *variants])
     assert f"  {REGRESSION} under paper: it needs canonical seed 99 with train seeds 1 to 10\n" in said
     assert f"  {DATASET} under update: a submission has no results under update\n" in said
@@ -114,10 +112,10 @@ def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, mon
 )
 def test_a_pipeline_that_verify_would_not_train_is_refused_on_any_dataset(forests, tmp_path, dataset, other, message):
     paper = {cell.key.dataset: cell for cell in forests if cell.key.sampling == "paper"}
-    changed = replace(paper[dataset], key=replace(paper[dataset].key, **other))
     beside = [cell for name, cell in paper.items() if name != dataset and "params" in other]
+    changed = collect([keyed(paper[dataset], **other), *beside])
     with pytest.raises(UserError, match=message.replace("DATASET", dataset)):
-        pack(collect([changed, *beside]), "random_forest" if "params" in other else TITLE, "1.0", tmp_path)
+        pack(changed, "random_forest" if "params" in other else TITLE, "1.0", tmp_path)
 
 
 def test_a_submission_is_written_whole_or_not_at_all(forests, tmp_path, full_disk):
@@ -145,16 +143,15 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path, name, version, messag
 
 
 @pytest.mark.long
-def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
+def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, own_store):
+    words = ("submit", str(good), "--submissions", str(good.parents[1]), "--out", "site")
+    done = invoke(*words, catch_exceptions=False)
     assert done.exit_code == 0
     assert "B3DB measured, halves: place " in done.output
     assert re.search(r" of 1\d by matched churn", done.output)
-    pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
+    pages = {path.stem for path in (own_store / "site" / "methods").iterdir()}
     assert {"erm", "twin-bootstrap-lambda-100", "forest-elsewhere-1.0-self-reported"} <= pages
-    assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
+    assert "self-reported" in (own_store / "site" / "index.html").read_text()
     results, _ = read()
     (halves,) = results.by_sampling
     assert halves.sampling == "halves"

@@ -1,12 +1,14 @@
 """Rerunning a submitted method from its code."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from typer.testing import Result
 
 from benchmark import pipeline, registry
 from benchmark.data.problem import load_problem
@@ -18,14 +20,22 @@ from benchmark.registry import load_file
 from benchmark.run import sandbox
 from benchmark.store.tracking import Store
 from benchmark.types import SAMPLINGS, Predictions
-from leaderboard.__main__ import app
 from leaderboard.submission import verify
 from leaderboard.submission.check import Submission, validate
 from leaderboard.submission.pack import _table
 
+from ..conftest import invoke, keyed
 from .conftest import DATASET, fill, loaded, trained_inside
 
 needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble())
+
+
+@pytest.fixture
+def submit_good(good: Path, own_store: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """``submit_good("--verify")`` hands in the good submission, to an empty store and without published results."""
+    monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
+    words = ("submit", str(good), "--submissions", str(good.parents[1]))
+    return lambda *more: invoke(*words, *more, catch_exceptions=False)
 
 
 @needs_sandbox
@@ -204,14 +214,12 @@ def test_retrainings_that_collude_are_not_verified(good, write):
 def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     (cell,) = validate(good).cells
     names = ("bace", "dili", "herg")
-    cells = tuple(replace(cell, key=replace(cell.key, dataset=name)) for name in names)
-    elsewhere = replace(cell, key=replace(cell.key, sampling="nested"))
-    submission = Submission("forest", validate(good).description, (*cells, elsewhere))
+    cells = [keyed(cell, dataset=name) for name in names]
+    submission = Submission("forest", validate(good).description, (*cells, keyed(cell, sampling="nested")))
     rerun = verify.Rerun("bace", "halves", "forest@0123456789abcdef", ())
     marked = verify.mark(submission, [], rerun)
-    assert [(c.key.dataset, c.facts.status) for c in marked] == [
-        ("bace", "verified"), ("dili", "self-reported"), ("herg", "self-reported")
-    ]  # fmt: skip
+    assert [c.key.dataset for c in marked] == ["bace", "dili", "herg"]
+    assert [c.facts.status for c in marked] == ["verified", "self-reported", "self-reported"]
     assert {c.title for c in marked} == {"Forest elsewhere 1.0 (verified on bace)"}
     again = verify.mark(submission, marked, replace(rerun, dataset="dili"))
     assert [c.facts.status for c in again] == ["verified", "verified", "self-reported"]
@@ -219,24 +227,20 @@ def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
     assert {c.title for c in again} == {"Forest elsewhere 1.0 (verified on bace, dili)"}
     last = verify.mark(submission, again, replace(rerun, dataset="herg"))
     assert {(c.title, c.facts.status) for c in last} == {("Forest elsewhere 1.0 (verified)", "verified")}
-    changed = [replace(c, key=replace(c.key, code="0" * 16)) for c in marked]
-    fresh = verify.mark(submission, changed, replace(rerun, dataset="dili"))
+    fresh = verify.mark(submission, [keyed(c, code="0" * 16) for c in marked], replace(rerun, dataset="dili"))
     assert fresh[0].facts.status == "self-reported", "other predictions were verified"
 
 
 @pytest.mark.slow
-def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file(good, write, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
-    monkeypatch.setattr("leaderboard.site.write", lambda *_: tmp_path / "site" / "index.html")
+def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file(good, write, submit_good, monkeypatch):
+    monkeypatch.setattr("leaderboard.site.write", lambda *_: Path("site", "index.html"))
     monkeypatch.setattr(verify, "check_code", lambda submission: "")
     path, submission = write(), validate(good)
     for cell in verify.mark(submission, [], verify.Rerun(DATASET, "halves", verify._code("forest"), ())):
         Store().log(cell)
 
     def again() -> str:
-        words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
-        done = CliRunner().invoke(app, words, catch_exceptions=False)
+        done = submit_good("--out", "site")
         (cell,) = (cell for cell in Store().cells() if cell.facts.submission)
         assert cell.title in done.output
         return cell.facts.status
@@ -248,27 +252,20 @@ def test_submitting_again_leaves_verified_what_has_the_same_predictions_and_file
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["submit", "FOLDER", "--verify"]])
-def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, write, words, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setattr("leaderboard.read.published.shipped", lambda datasets=(): [])
+@pytest.mark.parametrize("words", [["--out", "site"], ["--verify"]])
+def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(write, words, submit_good, own_store):
     write("open('/etc/hostname')")
-    places = {"FOLDER": str(good), "SITE": str(tmp_path / "site")}
-    words = [*(places.get(word, word) for word in words), "--submissions", str(good.parents[1])]
     with pytest.raises(UserError, match=r"^forest breaks the contract of a method:\nclassification: FileNotFound"):
-        CliRunner().invoke(app, words, catch_exceptions=False)
+        submit_good(*words)
     assert not [*Store().cells()]
-    assert not (tmp_path / "site" / "index.html").exists()
+    assert not (own_store / "site" / "index.html").exists()
 
 
-def test_a_store_that_cannot_be_used_is_refused_before_anything_is_retrained(good, tmp_path, monkeypatch):
-    (tmp_path / "mlflow.db").write_text("no database")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+def test_a_store_that_cannot_be_used_is_refused_before_anything_is_retrained(submit_good, own_store, monkeypatch):
+    (own_store / "mlflow.db").write_text("no database")
     monkeypatch.setattr(verify, "rerun", lambda *_: pytest.fail("it was retrained"))
-    words = ["submit", str(good), "--verify", "--submissions", str(good.parents[1])]
     with pytest.raises(UserError, match="check that it is a database of MLflow"):
-        CliRunner().invoke(app, words, catch_exceptions=False)
+        submit_good("--verify")
 
 
 def test_the_difference_has_to_be_within_its_interval():
@@ -294,10 +291,8 @@ def test_a_new_test_set_on_which_other_few_molecules_flip_agrees():
         ids = np.arange(40).astype(str)
         return Predictions((1, 2, 3, 4), ids, np.ones(40, dtype=int), values.astype(np.float32), "classification")
 
-    few, one, none = (
-        verify._estimate(churn("classification"), flipping(*molecules), 0.99, "both")
-        for molecules in ((0, 1, 2), (3,), ())
-    )
+    tests = [flipping(*molecules) for molecules in ((0, 1, 2), (3,), ())]
+    few, one, none = (verify._estimate(churn("classification"), p, 0.99, "both") for p in tests)
     assert few.value > one.value > none.value == 0
     assert verify.Check("", "churn", few, one).agrees
     assert verify.Check("", "churn", one, few).agrees

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -12,8 +13,10 @@ from benchmark.files import CHECKOUT
 from benchmark.store.folder import SUMS, sums
 from leaderboard.__main__ import app
 from leaderboard.read.published import PUBLISHED
+from leaderboard.tables.table import Value
 from leaderboard.write import cited
 from leaderboard.write.formats import to_csv, to_json
+from tests.conftest import call
 
 KEPT_ELSEWHERE = {"manifest.json", "predictions", "expected.json", "structures.parquet"}
 """What a version that is not the newest has only in its wheel."""
@@ -26,13 +29,14 @@ def tables() -> dict[str, cited.Frozen]:
 
 def test_each_number_of_each_published_table_has_an_address_of_its_own(tables: dict[str, cited.Frozen]) -> None:
     assert len(tables) > 100
+
+    def numbers(cells: Iterable[str | Value]) -> int:
+        return sum(not isinstance(cell, str) and cell.number == cell.number for cell in cells)
+
     for one in tables.values():
-        numbers = sum(
-            not isinstance(cell, str) and cell.number == cell.number for row in one.table.rows for cell in row
-        )
-        found = [cell for cell in one.cells.values() if not isinstance(cell, str) and cell.number == cell.number]
+        every, found = numbers(cell for row in one.table.rows for cell in row), numbers(one.cells.values())
         named = sum(not isinstance(row[0], str) for row in one.table.rows)
-        assert numbers - named <= len(found) <= numbers, one.name
+        assert every - named <= found <= every, one.name
         assert all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", address) for address in one.cells), one.name
 
 
@@ -87,14 +91,12 @@ def test_an_address_that_leads_nowhere_is_refused_with_what_is_spelled_alike(add
 
 
 def test_the_command_prints_the_number_and_what_to_cite(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        app(["cite", "halves/places#svm.churn"])
+    call("cite", "halves/places#svm.churn", which=app)
     frozen, cell = cited.find("halves/places#svm.churn")
     said = capsys.readouterr().out
     assert f"svm.churn: {frozen.cells[cell].text}" in said
     assert frozen.sha256 in said
-    with pytest.raises(SystemExit):
-        app(["cite"])
+    call("cite", which=app)
     assert f"{frozen.version}/{frozen.name}  {frozen.table.title}" in capsys.readouterr().out.splitlines()
 
 
