@@ -51,6 +51,12 @@ def new(tmp_path: Path) -> Path:
     return tmp_path / "new.csv"
 
 
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A file for answers."""
+    return tmp_path / "answers.csv"
+
+
 @pytest.fixture(autouse=True)
 def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
@@ -67,13 +73,13 @@ def test_retrainings_say_about_test_molecules_what_is_recorded(dataset: str, met
         np.testing.assert_array_equal(answers.retrained, p.values)
 
 
-def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(new: Path, capsys) -> None:
+def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(new: Path, out: Path, capsys) -> None:
     pool = load_problem("b3db_measured").train.smiles
     known = pd.read_csv("brain.csv")["SMILES"][0]
     pd.DataFrame({"Name": "abcde", "smiles": [*pool[:3].tolist(), known, "no molecule"]}).to_csv(new, index=False)
-    assert call("predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1", which=app) == 0
+    assert call("predict", str(new), "--dataset", "brain", "--out", str(out), "--jobs", "1", which=app) == 0
     assert "answers.csv: rows predicted: 4; not, see their reason: 1" in capsys.readouterr().out
-    table = pd.read_csv("answers.csv")
+    table = pd.read_csv(out)
     assert table["line"].tolist() == [2, 3, 4, 5, 6]
     read_rows = table[:4]
     assert set(read_rows["prediction"]) <= {"stays out", "enters"}
@@ -95,34 +101,29 @@ def test_the_nearest_molecule_is_that_of_rdkit() -> None:
     assert predict.neighbours(spec, smiles)["similarity"].tolist() == pytest.approx(expected, abs=5e-4)
 
 
-def test_numbers_come_with_their_spread(new: Path, tmp_path: Path) -> None:
-    new.write_text("SMILES\nCCO\nc1ccccc1\n")
-    out = tmp_path / "answers.csv"
-    assert call("predict", str(new), "--dataset", "logbb", "--method", "linear", "--out", str(out), which=app) == 0
+def predicted(file: Path, out: Path, dataset: str = "logbb", method: str = "linear") -> int:
+    """The exit code of the command that answers for the molecules of a file."""
+    words = ("--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
+    return call("predict", str(file), *words, which=app)
+
+
+def test_numbers_of_a_compressed_table_have_their_spread_and_a_file_that_appears_meanwhile_is_kept(new, out, capsys):
+    packed = new.with_suffix(".csv.gz")
+    packed.write_bytes(gzip.compress(b"SMILES\nCCO\nc1ccccc1\n"))
+    assert predicted(packed, out) == 0
     table = pd.read_csv(out)
+    assert len(table) == 2
     assert (table["spread"] > 0).all()
     assert np.isfinite(table["prediction"]).all()
-
-
-def test_a_compressed_table_is_read_and_a_file_that_appears_meanwhile_is_kept(
-    new: Path, tmp_path: Path, capsys
-) -> None:
-    packed, out = tmp_path / "new.csv.gz", tmp_path / "answers.csv"
-    packed.write_bytes(gzip.compress(b"SMILES\nCCO\n"))
-    words = ("predict", str(packed), "--dataset", "logbb", "--method", "linear", "--out", str(out), "--jobs", "1")
-    assert call(*words, which=app) == 0
-    assert len(pd.read_csv(out)) == 1
-    before = out.read_bytes()
     out.unlink()
     new.write_text("SMILES\n")
-    assert call("predict", str(new), *words[2:], which=app) == 2
+    assert predicted(new, out) == 2
     assert not out.exists(), "the name is free again after an error"
     with reserved(out):
-        assert call(*words, which=app) == 2
+        assert predicted(packed, out) == 2
     assert f"{out} exists" in capsys.readouterr().err
-    out.write_bytes(before)
     packed.write_bytes(gzip.compress(b"SMILES\nCCO\n")[:-9])
-    assert call(*words[:-3], str(tmp_path / "other.csv"), *words[-2:], which=app) == 2
+    assert predicted(packed, out.with_name("other.csv")) == 2
     assert "end-of-stream" in capsys.readouterr().err
 
 
@@ -213,13 +214,11 @@ def test_a_column_of_names_that_is_called_as_one_of_ours_stands_beside_it(name: 
 
 @pytest.mark.parametrize(("dataset", "method"), [("brain", "svm"), ("logbb", "linear")])
 def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains_nothing(
-    dataset: str, method: str, new: Path, tmp_path: Path, monkeypatch, capsys
-) -> None:
+    dataset, method, new, out, monkeypatch, capsys
+):
     monkeypatch.setattr(predict, "_fitted", None)
-    out = tmp_path / "answers.csv"
-    words = ("predict", str(new), "--dataset", dataset, "--method", method, "--out", str(out), "--jobs", "1")
     new.write_text("SMILES\nxx\nyy\n")
-    assert call(*words, which=app) == 0
+    assert predicted(new, out, dataset, method) == 0
     assert "rows predicted: 0; not, see their reason: 2" in capsys.readouterr().out
     table = pd.read_csv(out)
     assert table["smiles"].tolist() == ["xx", "yy"]
@@ -227,7 +226,7 @@ def test_a_table_without_a_molecule_that_can_be_read_gets_its_reasons_and_trains
     assert table["reason"].str.contains("column 'SMILES': RDKit cannot parse").all()
     out.unlink()
     new.write_text("SMILES\n")
-    assert call(*words, which=app) == 2
+    assert predicted(new, out, dataset, method) == 2
     assert "new.csv: has a header and no rows" in capsys.readouterr().err
     assert not out.exists()
 
