@@ -10,14 +10,12 @@ from leaderboard.tables.builders.paper_filter import outcomes, verdict
 from ...conftest import cell
 
 
-def erm(
-    right: int, positives: int, *, n: int = 100, seed: int = 99, dataset: str = "clintox", method: str = "erm"
-) -> Cell:
-    """Two retrainings on ``n`` examples, ``positives`` of class 1, each wrong on all but the first ``right``."""
-    y = (np.arange(n) < positives).astype(int)
-    predicted = np.where(np.arange(n) < right, y, 1 - y)
+def erm(right: int, positives: int, seed: int = 99, method: str = "erm") -> Cell:
+    """Two retrainings on 100 examples, ``positives`` of class 1, each wrong on all but the first ``right``."""
+    y = (np.arange(100) < positives).astype(int)
+    predicted = np.where(np.arange(100) < right, y, 1 - y)
     values = np.eye(2)[predicted][None].repeat(2, axis=0)
-    return cell(method, values, y=y, dataset=dataset, split=seed, about={"title": "ClinTox", "group": "excluded"})
+    return cell(method, values, y=y, dataset="clintox", split=seed, about={"title": "ClinTox", "group": "excluded"})
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,8 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
     every = claims(whole, "runs").rows
     rows = {row[0]: row for row in every if row[1] in ("churn", "accuracy")}
     assert len(rows) == 3, "questions about methods that were not run are left out"
-    assert [row[1] for row in every if row[0] in rows] == ["churn", "matched churn"] * 2 + [
-        "accuracy",
-        "matched accuracy",
-    ]
+    measures = [*("churn", "matched churn") * 2, "accuracy", "matched accuracy"]
+    assert [row[1] for row in every if row[0] in rows] == measures
     _, _, paper, published, halves = rows["Does bagging with K=5 churn less than ERM?"]
     assert paper == "yes"
     assert published.text.startswith("yes: −")
@@ -69,7 +67,7 @@ def test_one_sampling_has_nothing_to_compare(whole):
 
 def test_a_study_stands_in_for_a_method_that_the_boards_lack_but_adds_no_split(whole):
     cells = [cell for part in whole.every for dataset in part.datasets for cell in dataset.cells]
-    of_study = [replace(cell.with_facts(study="some"), key=replace(cell.key, canonical_seed=7)) for cell in cells]
+    of_study = [keyed(cell.with_facts(study="some"), canonical_seed=7) for cell in cells]
     with_splits = collect([*cells, *of_study])
     assert claims(with_splits, "runs").rows == claims(whole, "runs").rows
     moved = [cell.with_facts(study="some") if cell.key.method == "bagging" else cell for cell in cells]
