@@ -74,23 +74,16 @@ class Registry:
             rows = sugar.sample(80, replace=True, random_state=seed)
             model = Ridge().fit(rows.drop(columns="target"), rows["target"])
             self.add("values", model, "predict", model.predict(self.sugar.drop(columns="target")), sugar)
-        mlflow.pyfunc.log_model(
-            name="m", python_model=broken(), registered_model_name="broken", pip_requirements=["mlflow"]
-        )
+        about = {"registered_model_name": "broken", "pip_requirements": ["mlflow"]}
+        mlflow.pyfunc.log_model(name="m", python_model=broken(), **about)
         truth = WORDS[self.y]
         self.table = self.x.assign(example_id=[f"c{t}" for t in range(len(test))], y_true=truth, label=self.y)
         self.table.to_parquet(folder / "new.parquet")
 
     def add(self, name: str, model: Any, function: str, predicted: np.ndarray, x: pd.DataFrame | None = None) -> None:
         x = self.x if x is None else x.drop(columns="target")
-        mlflow.sklearn.log_model(
-            model,
-            name="m",
-            registered_model_name=name,
-            pyfunc_predict_fn=function,
-            signature=infer_signature(x, predicted),
-            pip_requirements=["scikit-learn"],
-        )
+        about = {"registered_model_name": name, "pyfunc_predict_fn": function, "pip_requirements": ["scikit-learn"]}
+        mlflow.sklearn.log_model(model, name="m", signature=infer_signature(x, predicted), **about)
         self.predicted.setdefault(name, []).append(predicted)
 
     def flips(self, name: str) -> np.ndarray:
@@ -287,12 +280,8 @@ def test_predictions_that_may_be_read_in_two_ways_are_read_as_the_configuration_
     data = registry.x.assign(target=WORDS[registry.y])
 
     def evaluated(model: str, **config: Any) -> tuple[dict[str, float], str]:
-        given = {
-            "targets": "target",
-            "evaluators": "churn",
-            "evaluator_config": {"baseline": "models:/named/1", **config},
-        }
-        result, run = evaluate(registry, model, data, **given)
+        given = {"evaluators": "churn", "evaluator_config": {"baseline": "models:/named/1", **config}}
+        result, run = evaluate(registry, model, data, targets="target", **given)
         return result.metrics, run.data.tags["churn.read"]
 
     with pytest.raises(MlflowException, match=r"--classes .*evaluator_config has these options as keys"):

@@ -24,15 +24,10 @@ def results(make_cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resul
         wrong = rng.random((6, 200)) < flips
         return make_cell(method, sure(y ^ wrong), y=y, dataset=dataset, seconds=seconds, about={"group": group})
 
-    cells = [
-        cell("assays", "own", "erm", 0.15),
-        cell("assays", "own", "svm", 0.02),
-        cell("assays", "own", "random_forest", 0.0, 50.0),
-        cell("demo", "extra", "erm", 0.15),
-        cell("demo", "extra", "twin", 0.01),
-        cell("bace", "dev", "erm", 0.15),
-        cell("bace", "dev", "twin", 0.01),
-    ]
+    cells = [cell("assays", "own", method, flips) for method, flips in (("erm", 0.15), ("svm", 0.02))]
+    cells.append(cell("assays", "own", "random_forest", 0.0, 50.0))
+    for dataset, group in (("demo", "extra"), ("bace", "dev")):
+        cells += [cell(dataset, group, "erm", 0.15), cell(dataset, group, "twin", 0.01)]
     return collect(cells, "memory")
 
 

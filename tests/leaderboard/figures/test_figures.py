@@ -8,40 +8,25 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from itertools import combinations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import pytest
 
+from benchmark.files import CHECKOUT
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.intervals import Estimate
 from benchmark.pipeline import Learner
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
-from leaderboard.figures import pareto, ranks
+from leaderboard.figures import pareto, ranks, style
 from leaderboard.figures.build import Drawing, Structures, draw, of_results
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.forest import forest
 from leaderboard.figures.parts import MOST, calmest, limits, whiskers
-from leaderboard.figures.style import (
-    COLOURS,
-    COLUMN,
-    FIXED,
-    HUES,
-    INK,
-    MUTED,
-    PAGE,
-    RC,
-    Style,
-    axes,
-    look,
-    sheet,
-    styles,
-)
 from leaderboard.read import published
 from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.tables.boards import board
@@ -81,7 +66,7 @@ def build(results: Results, structures: Structures = dict) -> list[Figure]:
 
 
 def pareto_of(dataset: Dataset) -> Figure:
-    looks = styles([entry.title for entry in dataset.entries], "ERM")
+    looks = style.styles([entry.title for entry in dataset.entries], "ERM")
     figure = draw(Drawing(pareto.pareto, (board(dataset, "id", "runs"), "", looks, "ERM")))
     assert figure
     return figure
@@ -105,11 +90,14 @@ def figures(results: Results) -> list[Figure]:
     return build(results, lambda: {"one": {f"m{i:04}": SMILES for i in range(60)}})
 
 
-def test_every_figure_is_made_where_the_results_support_it(figures):
+def test_every_figure_is_made_where_the_results_support_it_with_a_caption_that_stands_alone(figures):
     single = {f"{kind}-{name}" for kind in ("triage", "heatmap") for name in ("one", "two")} | {"cases-one"}
     assert {f.key for f in figures if f.dataset} == single
     assert {f.key for f in figures} - single == {"forest", "pareto", "critical-difference", "triage"}
     assert all(f.key.endswith(f.dataset) for f in figures)
+    for figure in figures:
+        assert "ERM: one plain network. Churn: " in figure.caption, figure.key
+        assert "trained on bootstraps of the training rows" in figure.caption, figure.key
 
 
 def test_under_halves_nothing_is_compared_across_halvings():
@@ -138,7 +126,7 @@ def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):
         told = root.get("role"), root.get("aria-label"), root.get("font-family")
         assert told == ("img", figure.alt, "sans-serif")
         assert not [e for e in root.iter() if e.tag.endswith(("}style", "}metadata", "}script", "}image"))]
-        assert not re.search(f"{INK}|#000000|font-family:", figure.svg)
+        assert not re.search(f"{style.INK}|#000000|font-family:", figure.svg)
         assert "currentColor" in figure.svg
         ids = [e.attrib["id"] for e in root.iter() if "id" in e.attrib]
         assert set(re.findall(r'[("]#([\w-]+)', figure.svg)) == set(ids)
@@ -166,17 +154,14 @@ import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"})
 from tests.leaderboard.figures import test_figures as figures
 cells = figures.made_up()
-figures.RC["pdf.fonttype"] = 3
+figures.style.RC["pdf.fonttype"] = 3
 random.Random(1).shuffle(cells)
 smiles = {"one": {f"m{i:04}": figures.SMILES for i in range(60)}}
 print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: smiles))))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLCONFIGDIR": str(tmp_path)}
-    root = Path(__file__).resolve().parents[3]
-    ran = subprocess.run(
-        [sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True
-    )
-    assert json.loads(ran.stdout) == digests(figures)
+    printed = subprocess.check_output([sys.executable, "-c", script], cwd=CHECKOUT, env=environment)
+    assert json.loads(printed) == digests(figures)
 
 
 WORDY = {"ERM": 1.0, **{f"Distilled bagging of the best network λ={i}, one deployed": 0.2 + 0.1 * i for i in range(20)}}
@@ -210,7 +195,7 @@ def test_no_text_is_cut_and_pages_are_as_wide_as_a_column_of_the_paper(figures, 
     long = made_up(30, WORDY)
     build(collect([one.with_facts(dataset=one.facts.dataset.model_copy(update={"title": "W" * 60})) for one in long]))
     assert len(saved) > 8
-    assert widths(figures) == {COLUMN, PAGE}
+    assert widths(figures) == {style.COLUMN, style.PAGE}
 
 
 def widths(figures: list[Figure]) -> set[float]:
@@ -223,18 +208,12 @@ def test_no_published_name_widens_a_page():
     """The datasets have the longest titles, and the front has all methods."""
     named = ("bace", "mof_thermal", "simpd_chembl4005_1_active", "ace_chembl4792_ki")
     front = collect(published.read(published.PUBLISHED, datasets=named)).front
-    assert widths(build(front)) == {COLUMN, PAGE}
-
-
-def test_each_caption_stands_alone(figures):
-    for figure in figures:
-        assert "ERM: one plain network. Churn: " in figure.caption, figure.key
-        assert "trained on bootstraps of the training rows" in figure.caption, figure.key
+    assert widths(build(front)) == {style.COLUMN, style.PAGE}
 
 
 def test_a_pdf_has_no_date_and_embeds_its_font(figures, results, monkeypatch):
     assert not any(figure.pdf for figure in figures if figure.dataset), "its page saves what it shows"
-    monkeypatch.setitem(RC, "pdf.fonttype", 42)  # the suite's own, which takes longer than all else
+    monkeypatch.setitem(style.RC, "pdf.fonttype", 42)  # the suite's own, which takes longer than all else
     pdf = next(draw(drawing) for drawing in of_results(results) if drawing.draw is forest).pdf
     assert pdf.startswith(b"%PDF")
     assert b"CreationDate" not in pdf
@@ -293,9 +272,9 @@ def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_b
 
 
 def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
-    with look():
-        ax = axes(sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
-        whiskers(ax, Estimate(10, 5, 20), Estimate(30, 20, 50), Style(INK, "o"), hollow=True)
+    with style.look():
+        ax = style.axes(style.sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
+        whiskers(ax, Estimate(10, 5, 20), Estimate(30, 20, 50), style.Style(style.INK, "o"), hollow=True)
         across, upright, marker = [np.array(line.get_data(), dtype=float) for line in ax.lines]
         np.testing.assert_allclose(across, [[5, 20], [30, 30]])
         np.testing.assert_allclose(upright, [[10, 10], [20, 50]])
@@ -318,7 +297,7 @@ def rgb(colour: str) -> list[int]:
 def test_colours_stand_out_on_light_and_dark_pages():
     from leaderboard.figures.molecules import ELEMENTS
 
-    for colour in (*COLOURS, *HUES[1:], MUTED, *ELEMENTS.values()):
+    for colour in (*style.COLOURS, *style.HUES[1:], style.MUTED, *ELEMENTS.values()):
         for background in ("#ffffff", "#16181d"):
             assert colour_contrast(rgb(colour), rgb(background)) >= 3, f"{colour} on {background}"
 
@@ -327,7 +306,7 @@ def test_colours_differ_for_readers_who_see_no_red_or_no_green():
     # Machado, Oliveira and Fernandes (2009), severity 1.0: protanopia and deuteranopia, on linear RGB.
     protan = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
     deutan = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    values = np.array(list(map(rgb, COLOURS))) / 255
+    values = np.array(list(map(rgb, style.COLOURS))) / 255
     linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
@@ -343,19 +322,17 @@ def test_colours_differ_for_readers_who_see_no_red_or_no_green():
 
 
 def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
-    few = styles(["ERM", "SWA", "Bagging K=5"], "ERM")
-    many = styles(["ERM", *(f"method {i}" for i in range(40)), "SWA", "Bagging K=5"], "ERM")
+    few = style.styles(["ERM", "SWA", "Bagging K=5"], "ERM")
+    many = style.styles(["ERM", *(f"method {i}" for i in range(40)), "SWA", "Bagging K=5"], "ERM")
     assert few.items() <= many.items()
     assert len(set(many.values())) == len(many)
-    assert few["ERM"].colour == INK
-    assert styles(["SVM · atom pairs"], "ERM")["SVM · atom pairs"].colour == many["SVM"].colour
+    assert few["ERM"].colour == style.INK
+    assert style.styles(["SVM · atom pairs"], "ERM")["SVM · atom pairs"].colour == many["SVM"].colour
 
 
 def test_every_learner_has_the_same_colour_and_shape_on_every_site():
-    learners = [
-        part for part in discover()[0].values() if issubclass(part, Learner) and part.__module__.startswith("benchmark")
-    ]
-    assert {part.title.format(k=32) for part in learners} <= set(FIXED)
+    ours = [part for part in discover()[0].values() if part.__module__.startswith("benchmark")]
+    assert {part.title.format(k=32) for part in ours if issubclass(part, Learner)} <= set(style.FIXED)
 
 
 def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():

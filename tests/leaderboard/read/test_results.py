@@ -30,12 +30,8 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note(make_cell
 
 
 def test_a_title_that_is_the_methods_name_means_that_entry_alone(make_cell):
-    rng = np.random.default_rng(0)
-    titles = ("Mine", "Mine k=2")
-    cells = [
-        make_cell("mine", rng.dirichlet([1, 1], size=(3, 20)), title=title, params={"k": k})
-        for k, title in enumerate(titles)
-    ]
+    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
+    cells = [make_cell("mine", values, title=title, params={"k": k}) for k, title in ((1, "Mine"), (2, "Mine k=2"))]
     assert collect(cells).called("mine")["made_up"].title == "Mine"
     assert collect(cells[1:]).called("mine")["made_up"].title == "Mine k=2"
 
@@ -84,11 +80,8 @@ def test_results_of_each_sampling_are_apart_and_decisions_go_by_halves_or_else_b
     paper = [make_cell("erm", values, y=y, dataset=d) for d in ("a", "b", "c")]
     other = {s: [keyed(c, sampling=s) for c in paper] for s in ("halves", "nested")}
     whole = collect([*paper[:2], other["halves"][0], *other["nested"]])
-    assert [(part.sampling, [d.name for d in part.datasets]) for part in whole.leading()] == [
-        ("halves", ["a"]),
-        ("paper", ["b"]),
-        ("nested", ["c"]),
-    ]
+    leading = [(part.sampling, [d.name for d in part.datasets]) for part in whole.leading()]
+    assert leading == [("halves", ["a"]), ("paper", ["b"]), ("nested", ["c"])]
     assert [part.sampling for part in whole.by_sampling] == ["halves", "nested", "paper"]
     for part in whole.by_sampling:
         cells = [cell for dataset in part.datasets for cell in dataset.cells]

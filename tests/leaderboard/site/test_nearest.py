@@ -55,12 +55,10 @@ def test_rows_that_a_study_named_are_shown_with_their_structure(make_cell) -> No
     assert 0 < row["similarity"] < 1
 
 
-def test_without_structures_rows_are_named_by_their_ids(make_cell) -> None:
+def test_without_structures_rows_are_named_by_their_ids_and_none_is_guessed(make_cell) -> None:
     content = nearest.content(dataset(make_cell), "id", 99, None, [record()])
     assert content["near"] == []
     assert content["rows"] == [["t2"]]
     assert content["influential"][0]["of"][1][0]["similarity"] is None
-
-
-def test_rows_are_not_guessed_where_the_training_set_is_not_all_that_is_no_test(make_cell) -> None:
-    assert nearest.content(dataset(make_cell, train=5), "id", 99, known(), [])["near"] == []
+    other = nearest.content(dataset(make_cell, train=5), "id", 99, known(), [])
+    assert other["near"] == [], "the training set is not all that is no test"

@@ -30,7 +30,7 @@ from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import spelled
 
-from ..conftest import colour_contrast, compiled, keyed, noisy, without_figures
+from ..conftest import cell, colour_contrast, compiled, keyed, noisy, without_figures
 from .conftest import Page, first_page
 
 
@@ -53,10 +53,11 @@ def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
                 assert parts.fragment in ids[target], f"{link} in {path}"
 
 
-def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+def test_nothing_is_loaded_from_elsewhere_and_names_are_escaped_everywhere(built: Path) -> None:
     for path in built.rglob("*"):
         if path.suffix in (".html", ".css", ".js"):
             text = path.read_text(encoding="utf-8")
+            assert path.suffix != ".html" or not re.search("<b>|<i>odd", text, re.I), path
             assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
                 "http://www.w3.org/2000/svg",
                 "http://www.w3.org/1999/xlink",
@@ -77,11 +78,6 @@ def test_the_plot_brings_its_libraries_with_their_licences(built: Path) -> None:
     assert licences.count("The MIT License") == 2
 
 
-def test_names_are_escaped_everywhere(built: Path) -> None:
-    for path in built.rglob("*.html"):
-        assert not re.search("<b>|<i>odd", path.read_text(encoding="utf-8"), re.I), path
-
-
 @pytest.mark.slow
 def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_rival(make_cell) -> None:
     rates = {"calmer": {"erm": 0.15, "calm": 0.05}, "rougher": {"erm": 0.15, "wild": 0.19}, "alone": {"erm": 0.15}}
@@ -92,12 +88,9 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
 
 
-def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(
-    built: Path, results: Results
-) -> None:
-    page, index, decide = (
-        " ".join((built / f"{path}.html").read_text().split()) for path in ("methods/calm", "index", "decide")
-    )
+def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(built: Path, results: Results):
+    names = ("methods/calm", "index", "decide")
+    page, index, decide = (" ".join((built / f"{name}.html").read_text().split()) for name in names)
     (told,) = re.findall(r"<h2>Classification</h2>.*number of differences in the table, (\d+)\..*<h2>Regression", page)
     shown = [b for b in boards(results) if (b.evalset, b.task) == ("id", "classification")]
     rows = [(row.estimates, b.front) for b in shown for row in b.rows if row.title == "CALM"]
@@ -153,7 +146,7 @@ def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
 
 def test_the_page_of_a_dataset_is_made_again_after_a_change_of_what_it_shows_or_of_a_template(
     make_cell, tmp_path, monkeypatch
-) -> None:
+):
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
 
     def made(health: str = "", **changes: str) -> int:
@@ -267,9 +260,8 @@ def plotted(page: Page, where: str = "") -> None:
 def test_the_plot_has_the_rows_of_the_table_in_their_colours(page: Page, results: Results) -> None:
     plotted(page)
     points = page.run("return chart.data.datasets[0].data.map((p) => [p.title, p.href, p.colour, p.x, p.y])")
-    look = (
-        "[e.dataset.title, e.querySelector('a').getAttribute('href'), getComputedStyle(e.querySelector('.look')).color]"
-    )
+    colour = "getComputedStyle(e.querySelector('.look')).color"
+    look = f"[e.dataset.title, e.querySelector('a').getAttribute('href'), {colour}]"
     assert sorted(point[:3] for point in points) == sorted(page.all("#board th.row", look))
     rows = {row.title: row.estimates for row in summaries(results)[0].rows}
     assert {title for title, *_ in points} == {*rows}
@@ -316,8 +308,8 @@ def test_the_plot_of_a_dataset_has_the_rows_of_its_first_table(page: Page, resul
     for title, kept in (("ERM", 1), ("CALM", 3)):  # the third is a link to compare the two
         at(page, title).click().perform()
         page.wait("document.querySelectorAll('#picked li').length === arguments[0]", kept)
-    compare = page.run("return document.querySelector('#picked li:last-child a').getAttribute('href')")
-    assert compare == "../compare.html#a=CALM&b=ERM", "in the order of the table"
+    compare = page.all("#picked li:last-child a", "e.getAttribute('href')")
+    assert compare == ["../compare.html#a=CALM&b=ERM"], "in the order of the table"
 
 
 def test_the_plot_says_what_the_pointer_rests_on_keeps_what_is_clicked_and_zooms(page: Page) -> None:
@@ -331,8 +323,7 @@ def test_the_plot_says_what_the_pointer_rests_on_keeps_what_is_clicked_and_zooms
     at(page, "ERM").click().perform()
     page.wait("document.querySelectorAll('#picked li').length === 3")
     assert [text.split(" place")[0] for text in page.texts("#picked li")] == ["CALM", "ERM", "Compare these two"]
-    compare = page.run("return document.querySelector('#picked li:last-child a').getAttribute('href')")
-    assert compare == "compare.html#a=CALM&b=ERM"
+    assert page.all("#picked li:last-child a", "e.getAttribute('href')") == ["compare.html#a=CALM&b=ERM"]
     at(page, "CALM").click().perform()
     page.wait("location.hash === '#view=plot&pick=erm'")
     at(page, "CALM", -40, -40).click_and_hold().move_by_offset(80, 80).release().perform()
@@ -378,19 +369,14 @@ PIPELINES = {
 
 
 @pytest.fixture(scope="session")
-def pipelines(make_cell, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pipelines(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A first page of pipelines, of which one lacks a dataset."""
-    cells = []
-    y = np.arange(80) % 2
-    for i in range(2):
-        for (method, learner, features, tune), (title, noise) in PIPELINES.items():
-            if (method, i) != ("knn", 1):
-                made = make_cell(
-                    f"d{i}", method, values=noisy(np.random.default_rng(i), y, noise), y=y, seeds=(1, 2, 3, 4, 5, 6)
-                )
-                key = replace(made.key, learner=learner, features=features, tune=tune)
-                facts = made.facts.dataset.model_copy(update={"features": ("morgan:2048:2",)})
-                cells.append(replace(made.with_facts(dataset=facts), key=key, title=title))
+    cells, y, about = [], np.arange(80) % 2, {"features": ("morgan:2048:2",)}
+    for i, ((method, learner, features, tune), (title, noise)) in product(range(2), PIPELINES.items()):
+        if (method, i) != ("knn", 1):
+            values = noisy(np.random.default_rng(i), y, noise)
+            made = cell(method, values, y=y, dataset=f"d{i}", title=title, about=about)
+            cells.append(keyed(made, learner=learner, features=features, tune=tune))
     results, folder = collect(cells), tmp_path_factory.mktemp("pipelines")
     shutil.copytree(built / "static", folder / "static")
     with pytest.MonkeyPatch.context() as patch:
@@ -409,23 +395,16 @@ def test_pipelines_are_filtered_by_each_of_their_parts_and_are_first_the_best_of
     page.open("index.html")
     assert page.texts("#board thead th")[:2] == ["Learner", "Place"]
     assert "Remedy" not in page.texts("#board thead th"), "no row that is shown has one"
-    best = [
-        "SVM, MiniMol, none, tuned",
-        "Perceptron, atom pairs, none, default",
-        "Perceptron, Morgan bits, none, default",
-    ]
+    perceptrons = [f"Perceptron, {features}, none, default" for features in ("atom pairs", "Morgan bits")]
+    best = ["SVM, MiniMol, none, tuned", *perceptrons]
     assert parts() == best
     assert page.texts("#count") == ["3 of 6 pipelines"]
     page.fill("learner", "")
     assert set(parts()) == {*best, "SVM, Morgan bits, none, default", "SVM, Morgan bits, Bagging K=5, default"}
-    for name, text, expected in (
-        ("learner", "SVM", 3),
-        ("features", "Morgan bits", 2),
-        ("remedy", "Bagging K=5", 1),
-        ("tuning", "tuned", 0),
-    ):
+    chosen = {"learner": "SVM", "features": "Morgan bits", "remedy": "Bagging K=5", "tuning": "tuned"}
+    for left, (name, text) in zip((3, 2, 1, 0), chosen.items(), strict=True):
         page.fill(name, text)
-        assert len(parts()) == expected, name
+        assert len(parts()) == left, name
     assert page.hash == "#learner=SVM&features=Morgan+bits&remedy=Bagging+K%3D5&tuning=tuned"
     page.open("index.html#learner=k-NN")
     assert parts() == []
@@ -874,9 +853,7 @@ def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page
 
 @without_figures()
 def test_regressions_in_different_units_are_compared_in_percent_of_erms_value(make_regression, tmp_path, page: Page):
-    cells = [
-        cell for unit in (1, 1000) for cell in make_regression(f"r{unit}", unit, erm=0.2, calm=0.1 + unit / 20_000)
-    ]
+    cells = [c for unit in (1, 1000) for c in make_regression(f"r{unit}", unit, erm=0.2, calm=0.1 + unit / 20_000)]
     page.folder = site.write(collect(cells), tmp_path / "site").parent
     page.open("compare.html#on=regression/regression&a=calm&b=erm&measure=mae", "#each tbody tr")
     of = {(c.key.dataset, c.title): MAE.mean(c.predictions["id"]) for c in cells}

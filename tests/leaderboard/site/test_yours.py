@@ -160,9 +160,7 @@ def test_a_regression_in_a_long_table_is_scored_by_its_values(given: Given, cell
     ("sampling", "path", "column"),
     [("paper", "paper/yours.html", "Retrainings"), ("halves", "yours.html", "Halvings")],
 )
-def test_it_says_how_large_a_difference_so_many_retrainings_find(
-    browser, folder, cells, sampling, path, column
-) -> None:
+def test_it_says_how_large_a_difference_so_many_retrainings_find(browser, folder, cells, sampling, path, column):
     erm, calm = (c.predictions["id"] for c in cells if c.key.dataset == "d" and c.key.sampling == sampling)
     pilot = components([MATCHED_CHURN.of_runs(calm) - MATCHED_CHURN.of_runs(erm)])
     browser.folder = folder

@@ -102,11 +102,7 @@ def test_every_sign_that_a_table_can_hold_is_mapped():
     """Pdflatex stops at an unknown sign. Docstrings, figures, refused signs and markers of names are in no table."""
     package = Path(leaderboard.__file__).parent
     files = [*package.rglob("*.py"), *package.parent.glob("benchmark/**/*.py"), *package.parent.glob("methods/*.py")]
-    outside = {
-        package / "paper" / "compare.py",
-        package / "site" / "names.py",
-        package.parent / "benchmark" / "settings.py",
-    }
+    outside = {package / "paper/compare.py", package / "site/names.py", package.parent / "benchmark/settings.py"}
     texts = {
         f"{path}:{node.lineno}": node.value
         for path in files
@@ -122,11 +118,8 @@ def test_every_sign_that_a_table_can_hold_is_mapped():
 def texts_of(tree: ast.AST) -> Iterable[Any]:
     """Return the texts of a module except its docstrings."""
     words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return (
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words
-    )
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in words)
+    return (node for node in constants if isinstance(node.value, str))
 
 
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x00"]
@@ -135,10 +128,9 @@ BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x00"
 @pytest.mark.parametrize("mark", BREAKS)
 def test_no_text_or_stamp_can_leave_its_line(one_table, mark):
     evil = rf"1.0{mark}\input{{/etc/passwd}}\write18{{id}}"
-    table = replace(
-        one_table, title=evil, caption=evil, header=(evil, *one_table.header[1:]), notes=(evil,), over=((evil, 4),)
-    )
-    table = replace(table, rows=((evil, *table.rows[0][1:]), *table.rows[1:]))
+    header, rows = (evil, *one_table.header[1:]), ((evil, *one_table.rows[0][1:]), *one_table.rows[1:])
+    more = {"title": evil, "caption": evil, "notes": (evil,), "over": ((evil, 4),)}
+    table = replace(one_table, header=header, rows=rows, **more)
     text = to_latex(table, [evil])
     assert text.splitlines()[0] == r"% 1.0" + " " * len(mark) + r"\input{/etc/passwd}\write18{id}"
     rest = "\n".join(text.splitlines()[1:])
