@@ -23,12 +23,9 @@ def test_the_tables_of_the_page_are_those_of_the_results(name: str) -> None:
         assert figures == table.loc[title, header[1:]].tolist(), title
 
 
-def test_each_interval_is_one_of_the_tables_of_the_results() -> None:
+def test_each_interval_and_each_range_of_places_is_one_of_the_results() -> None:
     names = ("places", "places-regression", "factors-advice-classification", "factors-remedies-classification")
     assert not unknown(NOW, told("paper") | told("halves", *names))
-
-
-def test_the_ranges_of_places_are_those_of_the_results() -> None:
     joint = "Kernel ridge · Morgan counts + atom pairs + RDKit descriptors + MiniMol"
     first, with_embeddings = (places("halves").loc[title, "Place"] for title in ("Kernel ridge", joint))
     assert f"on other families, theirs are {first} and {with_embeddings}." in PAGE

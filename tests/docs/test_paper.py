@@ -54,20 +54,16 @@ def figures(sampling: str) -> Iterator[tuple[str, list[float]]]:
     coupled = gone[twin(main.columns)]
     yield "Bagging with K=5 reduces churn", ends(gone["Bagging K=5"])
     yield "Twin-bootstrap reduces churn", [round(coupled.median())]
-    yield (
-        "It churns less than bagging with K=2",
-        [round((100 * (1 - (100 - coupled) / (100 - gone["Bagging K=2"]))).median())],
-    )
+    against = 100 * (1 - (100 - coupled) / (100 - gone["Bagging K=2"]))
+    yield "It churns less than bagging with K=2", [round(against.median())]
     erm = kl["ERM sym-KL (nats)"]
     bagging = erm + kl["Bagging K=5"]
     yield "Bagging reduces sym-KL", ends(erm / bagging, 1 if sampling else 0)
     yield "… and twin-bootstrap by another", [round((bagging / (erm + kl[twin(kl.columns)])).median())]
 
     times = table(f"{sampling}compute", "Method")["Measured: CPU time (× ERM)"]
-    yield (
-        "… at equal compute",
-        [round(times[f"Twin-bootstrap λ={100 if sampling else 300}"], 1), round(times["Bagging K=2"], 1)],
-    )
+    titles = (f"Twin-bootstrap λ={100 if sampling else 300}", "Bagging K=2")
+    yield "… at equal compute", [round(times[title], 1) for title in titles]
     if sampling:
         yield "Twin-bootstrap raises the overlap", ends(table("halves/top-k")["Twin-bootstrap λ=100"], 2)
 
