@@ -83,9 +83,10 @@ def tables(tmp_path: Path) -> list[str]:
     y = rng.integers(0, 2, 120)
     paths = []
     run, example = np.indices((2, 120)).reshape(2, -1)
+    ids = [f"m{i}" for i in example]
     for name, share in (("old", 0.1), ("new", 0.3), ("again", 0.15)):
         flips = rng.random(240) < share
-        table = pd.DataFrame({"run": run, "example_id": example, "y_pred": y[example] ^ flips, "y_true": y[example]})
+        table = pd.DataFrame({"run": run, "example_id": ids, "y_pred": y[example] ^ flips, "y_true": y[example]})
         paths.append(str(tmp_path / f"{name}.csv"))
         table.to_csv(paths[-1], index=False)
     return paths
