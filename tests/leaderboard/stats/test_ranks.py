@@ -31,7 +31,7 @@ DEMSAR_AUC = np.array(
 )
 """Demšar 2006 (JMLR 7:1–30), table 6: AUC of four algorithms on 14 datasets."""
 
-PUBLISHED = pd.DataFrame(read(CHECKOUT / "leaderboard" / "paper" / "published.csv"))
+PUBLISHED = pd.DataFrame(read(CHECKOUT / "leaderboard" / "paper" / "numbers.csv"))
 PAPER = PUBLISHED.query("table == 'seed_sensitivity' and canonical_seed == 99 and metric == 'churn'")
 PAPER = PAPER.pivot(index="dataset", columns="method", values="value")[[*RANKED]]
 """The paper's churn (%) on canonical split 99 (seed-sensitivity table), to which its Friedman test belongs."""
