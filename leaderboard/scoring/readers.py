@@ -404,6 +404,11 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
         if within:
             return "probabilities"
         raise beyond
+    if true and within and (measured == measured.round()).all():
+        raise UserError(
+            f"{shown}: between 0 and 1, but the true values are {', '.join(sorted(true, key=natural)[:6])}: if one of "
+            "these means a missing value, leave such examples out of all tables; if all are values, --kind values"
+        )
     if true:
         return "values"
     if within:
@@ -424,10 +429,11 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
 def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
     below = any((part.table.columns[name].numbers < 0).any() for part in parts for name in part.role.predicted)
-    if true == {"-1", "0", "1"} and not options.classes and not options.kind and not below:
+    odd = min(true, key=natural, default="")
+    if number(odd) < 0 and true == {odd, "0", "1"} and not (options.classes or options.kind or below):
         raise UserError(
-            f"{parts[0].table.name}: the true values are -1, 0 and 1, and no prediction is -1: if -1 means a missing "
-            "value, leave such examples out of all tables; if it is a class, --classes=-1,0,1"
+            f"{parts[0].table.name}: the true values are {odd}, 0 and 1, and no prediction is {odd}: if {odd} means a "
+            f"missing value, leave such examples out of all tables; if it is a class, --classes={odd},0,1"
         )
     marked = next((text for text in sorted(true) if MARKED.fullmatch(text) and np.isnan(number(text))), "")
     if marked and not options.classes and options.kind != "labels":
@@ -506,10 +512,11 @@ def _coded(
     if kind == "labels":
         labels: set[str] = set().union(*columns)
         classes = given or tuple(sorted(labels | true, key=natural))
-        if len(true) > 1 and not given and labels == true | {"-1"} and all(map(str.isdigit, true)):
+        odd = min(labels - true, key=natural, default="")
+        if len(true) > 1 and not given and number(odd) < 0 and labels == true | {odd} and all(map(str.isdigit, true)):
             raise UserError(
-                f"{name}: some predictions are -1, and no true value is: if -1 means no prediction, leave such rows "
-                f"out and add --common-rows; if it is a class, --classes=-1,{','.join(sorted(true, key=natural))}"
+                f"{name}: some predictions are {odd}, and no true value is: if {odd} means no prediction, leave such "
+                f"rows out and add --common-rows; if it is a class, --classes={','.join(classes)}"
             )
         if not given:
             _check_spelling(name, labels | true)
@@ -528,11 +535,12 @@ def _coded(
         if len(classes) < 2:
             classes = (*classes, f"not {classes[0]}")
         by_name = labels <= set(classes)  # else each column may have names or numbers of the classes
-        of_true = _index(name, true, classes)
+        sure = labels | true <= set(classes) and not labels | true <= set(map(str, range(len(classes))))
+        of_true = _index(name, true, classes, sure)
         of_labels = {}
         for mine, table in columns.items():
             beside = set().union(*(texts for texts, where in columns.items() if where == table))
-            index = _index(table, labels if by_name else beside, classes)
+            index = _index(table, labels if by_name else beside, classes, sure)
             of_labels[mine] = {text: index[text] for text in mine}
         predicted = {code for index in of_labels.values() for code in index.values()}
         if true and predicted.isdisjoint(of_true.values()):
@@ -640,16 +648,16 @@ def _mismatch(name: str, classes: Mapping[str, Collection[str]], example: Sequen
     )
 
 
-def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, int]:
-    """Return the index of each text among the classes: by its name, or by its number from 0."""
+def _index(name: str, texts: set[str], classes: tuple[str, ...], by_name: bool = False) -> dict[str, int]:
+    """Return the index of each text among the classes: by its name, or unless ``by_name``, by its number from 0."""
     named = {text: classes.index(text) for text in texts if text in classes}
-    counted = {text: int(text) for text in texts if text.isdigit() and int(text) < len(classes)}
+    counted = {text: int(text) for text in texts if text.isdigit() and int(text) < len(classes) and not by_name}
     if len(named) == len(counted) == len(texts) and named != counted:
         raise UserError(
             f"{name}: {', '.join(sorted(texts))} may be names or numbers of the classes {', '.join(classes)}: write "
             "the classes as words"
         )
-    chosen = named if len(named) == len(texts) else counted
+    chosen = named if len(named) == len(texts) or len(named) > len(counted) else counted
     if odd := sorted(texts - chosen.keys(), key=natural):
         raise UserError(f"{name}: {odd[0]!r} is none of the classes {', '.join(classes)}: name them all with --classes")
     return chosen

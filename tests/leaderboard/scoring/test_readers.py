@@ -53,7 +53,8 @@ TRUE = RNG.integers(2, size=T)
 MARGIN = 1.4 * (2 * TRUE - 1) + RNG.normal(size=T) + 0.7 * RNG.normal(size=(5, T))
 CHANCE = 1 / (1 + np.exp(-MARGIN))
 CLASS = (CHANCE > 0.5).astype(int)
-FLIPS, BAD = (CLASS[0] != CLASS[1]).mean(), ((CLASS[0] == TRUE) & (CLASS[1] != TRUE)).mean()
+BADLY = (CLASS[0] == TRUE) & (CLASS[1] != TRUE)
+FLIPS, BAD = (CLASS[0] != CLASS[1]).mean(), BADLY.mean()
 PAIR, CALLS = CHANCE[:2], CLASS[:2]
 BOTH = {"flips": FLIPS, "bad": BAD}
 IC50 = (6 + TRUE + RNG.normal(size=T)).round(2)
@@ -129,6 +130,19 @@ CASES: dict[str, tuple[Any, ...]] = {
     "-1 in the truth alone": (
         two(y_true=np.where(FIRST, -1, TRUE), y_pred=CALLS),
         "if -1 means a missing value, leave such examples out of all tables; if it is a class, --classes=-1,0,1$",
+    ),
+    "-1 in the truth alone, said": (
+        two(y_true=np.where(FIRST, -1, TRUE), y_pred=CALLS),
+        {"flips": FLIPS, "bad": (BADLY & ~FIRST).mean()},
+        {"classes": ("-1", "0", "1")},
+    ),
+    "-9 in the truth beside a score": (
+        two(y_true=np.where(FIRST, -9, TRUE), score=PAIR),
+        "if -9 means a missing value",
+    ),
+    "2 in the truth beside a score": (
+        two(y_true=np.where(FIRST, 2, TRUE), score=PAIR),
+        "between 0 and 1, but the true values are 0, 1, 2: if one of these means a missing .* --kind values$",
     ),
     "classes that two models write differently": (coded("no", "yes"), "--classes"),
     "other capitals": (coded("inactive", "active"), "'Active' and 'active' differ in capitals or blanks only"),
@@ -248,6 +262,20 @@ CASES: dict[str, tuple[Any, ...]] = {
     "a prediction of -1": (
         two(y_true=TRUE, y_pred=np.where(FIRST, -1, CALLS)),
         "some predictions are -1, and no true value is: .* --classes=-1,0,1",
+    ),
+    "a prediction of -1, said": (
+        two(y_true=TRUE, y_pred=np.where(FIRST, -1, CALLS)),
+        {"flips": ((CLASS[0] != CLASS[1]) & ~FIRST).mean()},
+        {"classes": ("-1", "0", "1")},
+    ),
+    "a prediction of -999": (
+        two(y_true=TRUE, y_pred=np.where(FIRST, -999, CALLS)),
+        "some predictions are -999, and no true value is: .* --classes=-999,0,1",
+    ),
+    "a class that is misspelled": (
+        two(y_true=WORD[TRUE], y_pred=CALLS),
+        "'inactive' is none of the classes inactiv, active",
+        {"classes": ("inactiv", "active")},
     ),
     **{
         f"the true value {text}": (
