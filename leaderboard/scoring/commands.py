@@ -64,11 +64,11 @@ def reading(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def read(**given: Any) -> None:
-        from leaderboard.scoring.roles import Options
+        from leaderboard.scoring.roles import Options, names_in
 
         said = {name: given.pop(name) for name in READING}
         for name in ("runs", "probabilities", "logits", "classes"):
-            said[name] = tuple(part.strip() for part in said[name].split(",") if part.strip())
+            said[name] = names_in(said[name])
         command(**given, options=Options(**said))
 
     read.__signature__ = Signature([*own, *more])  # type: ignore[attr-defined]

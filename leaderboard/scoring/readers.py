@@ -33,6 +33,7 @@ from leaderboard.scoring.roles import (
     plain,
     role_of,
     stem,
+    typed,
     words,
 )
 from leaderboard.scoring.runs import PredictionKind, Runs
@@ -181,7 +182,7 @@ def _check_tasks(parts: Sequence[Part], outside: Table | None, options: Options)
     shown = [f"{part.role.predicted[0]!r} in {part.table.name}" for part in two]
     if len(units) > 1 or len(tasks) > 1:
         why = "two units" if len(units) > 1 else "two tasks"
-        both = ",".join(part.role.predicted[0] for part in two)
+        both = typed(part.role.predicted[0] for part in two)
         raise UserError(
             f"{' and '.join(shown)}: by their names, predictions of {why}; if they are of one, add --runs {both}"
         )
@@ -388,8 +389,8 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
     whole = all((n == n.round()).all() for n in numbers)
     beyond = UserError(
         f"{shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if these are "
-        f"percent, divide them by 100; if they are margins, add --logits {names[0]}, if classes, --kind labels, and if "
-        "all are values, --kind values"
+        f"percent, divide them by 100; if they are margins, add --logits {typed(names[:1])}, if classes, --kind "
+        "labels, and if all are values, --kind values"
     )
     if percent and (wordy or len(true) == 2) and not (whole and highest <= FEW):
         raise beyond
@@ -583,7 +584,7 @@ def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) ->
         if len(placed) > 1 and placed != list(part.role.predicted):
             raise UserError(
                 f"{part.table.name}: --classes {','.join(options.classes)}: the order of the columns of probabilities "
-                f"is unknown: say it with --probabilities, e.g. --probabilities {','.join(placed)}"
+                f"is unknown: say it with --probabilities, e.g. --probabilities {typed(placed)}"
             )
 
 
@@ -641,7 +642,9 @@ def _mismatch(name: str, classes: Mapping[str, Collection[str]], example: Sequen
         others = [other.casefold() for other in example if other.isalpha() and other != text]
         return negative(text) or text.casefold().endswith(tuple(others))
 
-    order = ",".join(sorted(example, key=lambda text: not first(text)))
+    if len(example) > FEW:
+        return UserError(f"{name}: {shown} do not match: write them alike or, if they are values, add --kind values")
+    order = typed(sorted(example, key=lambda text: not first(text)))
     return UserError(
         f"{name}: {shown} do not match: write them alike, or name the classes in the order of their numbers or "
         f"probabilities with --classes, e.g. --classes {order}"
@@ -740,7 +743,7 @@ def _check_class(parts: Sequence[Part], classes: Sequence[str], truth: bool) -> 
         raise UserError(
             f"{table}: {name!r} is by its name the probability of the first of two classes, but that of the second is "
             f"expected: write one minus it, under a name such as p1; if it is that of the second class after all, add "
-            f"--probabilities {name}"
+            f"--probabilities {typed([name])}"
         )
 
 
@@ -750,7 +753,7 @@ def _check_side(part: Part, classes: Sequence[str], p: np.ndarray, y: np.ndarray
     if p.std() and y.std() and np.corrcoef(p, y)[0, 1] < -0.2:
         raise UserError(
             f"{part.table.name}: {names[-1]!r} is lower where the class is {classes[1]}, as if it were the probability "
-            f"of class {classes[0]}: if it is that of class {classes[1]}, add --probabilities {','.join(names)}"
+            f"of class {classes[0]}: if it is that of class {classes[1]}, add --probabilities {typed(names)}"
         )
 
 

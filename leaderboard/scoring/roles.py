@@ -5,6 +5,7 @@ Where names and contents allow two readings, the user is asked.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -139,6 +140,25 @@ class Part:
 def words(name: str) -> list[str]:
     """Return the words and numbers in the name of a column, in lower case."""
     return re.findall(r"[a-z]+|\d+", name.lower())
+
+
+def typed(names: Iterable[str]) -> str:
+    """Return the value of an option that names columns or classes, as a shell and ``names_in`` read it.
+
+    >>> print(typed(["p0", "p (active, 1)"]))
+    'p0,"p (active, 1)"'
+    """
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names between commas; one that has a comma stands in quotes.
+
+    >>> names_in('p0, "p (active, 1)",')
+    ('p0', 'p (active, 1)')
+    """
+    found = re.findall(r'\s*"([^"]+)"\s*(?=,|$)|([^,]+)', text)
+    return tuple(name for name in (quoted or bare.strip() for quoted, bare in found) if name)
 
 
 def role_of(name: str) -> str:
@@ -382,7 +402,7 @@ class Reading:
         return UserError(
             f"{self.table.name}, row {row + 1}, column {name!r}: {texts[codes[row]]!r} is no number: write predictions "
             "as -0.491, without commas, percent signs (divide by 100), units and brackets; if these are classes, add "
-            f"--runs {name} --kind labels; if the predictions are in another column, name it with --runs"
+            f"--runs {typed([name])} --kind labels; if the predictions are in another column, name it with --runs"
         )
 
     def _check_numeric(self, chosen: Roles) -> None:
@@ -580,7 +600,7 @@ class Reading:
                     raise self.ask(
                         [name, *chosen.predicted],
                         "the classes are not those of the probabilities",
-                        f"--runs {name} or --probabilities {','.join(chosen.predicted)}",
+                        f"--runs {typed([name])} or --probabilities {typed(chosen.predicted)}",
                     )
             if (
                 len(columns) == 1
@@ -591,7 +611,7 @@ class Reading:
                 raise self.ask(
                     [first],
                     "always at least 0.5, so it may be the probability of the predicted class",
-                    f"--probabilities {first}, if it is that of the second class, or --runs",
+                    f"--probabilities {typed([first])}, if it is that of the second class, or --runs",
                 )
 
     def _cuts(self, name: str, p: np.ndarray) -> bool:

@@ -1,6 +1,7 @@
 """The commands as a user runs them, by exit code and output."""
 
 import json
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -38,6 +39,26 @@ def store(world, tmp_path_factory):
 def placed(world, monkeypatch):
     """Scores are placed among a few results: with the published ones, that takes most of a command's time."""
     monkeypatch.setattr("leaderboard.scoring.standing.published_results", lambda *_, **__: world)
+
+
+@pytest.mark.parametrize(
+    ("columns", "ends", "option"),
+    [
+        ({"y_true": np.array(["no effect", "toxic, severe"])[Y], "y_pred": Y}, (0, 1), "--classes"),
+        ({"y_true": Y, "score (a, b)": BASE}, (-1, 1), "--logits"),
+    ],
+)
+def test_an_option_that_an_error_names_is_typed_as_it_stands_there(columns, ends, option, tmp_path) -> None:
+    names = [str(tmp_path / f"{r}.csv") for r in range(2)]
+    for r, name in enumerate(names):
+        table = pd.DataFrame({"example_id": [f"m{t}" for t in range(T)], **columns})
+        table.iloc[0, -1] = ends[r]
+        table.to_csv(name, index=False)
+    words = ["gate", *names, "--max-flips", "5%"]
+    refused = str(run(*words).exception)
+    done = run(*words, *shlex.split(refused[refused.rindex(option) :].partition(", if classes")[0]))
+    assert done.exit_code == 0, (refused, done.output)
+    assert "bad (right to wrong)" in done.output
 
 
 def test_score_writes_a_page_and_all_numbers(tmp_path, placed):
