@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.data.checks.missing import far
 from benchmark.errors import number_of
 from leaderboard.scoring.files import Table
-from leaderboard.scoring.roles import FEW, Options, Part
+from leaderboard.scoring.roles import FEW, Options, Part, typed
 from leaderboard.scoring.runs import Runs
 
 
@@ -19,7 +19,7 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     kind, every = first.kind, _named(parts, result)
     truth = [("the true value", runs.y) for runs in result if runs.y is not None and kind == "values"][:1]
     numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
-    related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result)
+    related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result, options)
     related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
     return [*filter(None, [_far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
 
@@ -105,16 +105,22 @@ def _related(every: Sequence[tuple[str, np.ndarray]], kind: str) -> str:
     return ""
 
 
-def _opposed(parts: Sequence[Part], result: Sequence[Runs]) -> str:
-    """Return what to say if predictions of one of two classes are mostly of examples of the other."""
+def _opposed(parts: Sequence[Part], result: Sequence[Runs], options: Options) -> str:
+    """Return what to say if predictions of a class are mostly of examples of another, as if the two were exchanged."""
     for part, runs in zip(parts, result, strict=True):
-        if runs.y is None or len(runs.classes) != 2 or len(runs.ids) < 20:
-            continue
-        second = (runs.values[..., 1] if runs.kind == "probabilities" else runs.values).mean(axis=0)
-        if second.std() and runs.y.std() and np.corrcoef(second, runs.y)[0, 1] < -0.2:
-            zero, one = runs.classes
+        y, n = runs.y, len(runs.classes)
+        for c in reversed(range(n)) if y is not None and n <= FEW <= len(y) else ():
+            said = (runs.values[..., c] if runs.kind == "probabilities" else runs.values == c).mean(axis=0)
+            if not said.std() or len(set(y == c)) < 2 or np.corrcoef(said, y == c)[0, 1] > -0.2:
+                continue
+            other = max({*y.tolist()} - {c}, key=lambda k: said[y == k].mean())
+            name = part.role.predicted[c if part.role.classes else -1]
+            hint = "write them as in the truth"
+            if options.classes or (runs.kind == "probabilities" and not part.role.classes):
+                both = [runs.classes[c], runs.classes[other]]
+                hint = f"use --classes {typed(both)}" if n == 2 else "use --classes in another order"
             return (
-                f"{part.role.predicted[-1]} in {part.table.name} says {one} more often where the truth is {zero}: if "
-                f"the classes are exchanged, use --classes {one},{zero}"
+                f"{name} in {part.table.name} says {runs.classes[c]} more often where the truth is "
+                f"{runs.classes[other]}: if the classes are exchanged, {hint}"
             )
     return ""

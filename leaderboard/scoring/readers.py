@@ -565,9 +565,9 @@ def _coded(
         placed = sorted(role.classes, key=lambda text: there.index(role.predicted[role.classes.index(text)]))
         example = sorted(true, key=natural) if len(true) == len(own) and not numbered else placed or list(own)
         raise _mismatch(name, {"the probabilities' classes": own, "the true ones": true}, example)
-    if not set(given) <= set(own):
+    if not set(given) <= set(own) or (given and not any(part.role.classes for part in parts)):
         _check_order(parts, own, options)
-        return given, _index(name, true, given), {}
+        return given, _index(name, true, given, true <= set(given)), {}
     order = own if true <= set(own) else given  # where the columns have the names, --classes numbers them
     return own, {text: own.index(order[i]) for text, i in _index(name, true, order).items()}, {}
 

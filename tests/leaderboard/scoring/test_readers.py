@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 
 from benchmark.errors import UserError
 from leaderboard.scoring import files, readers
@@ -79,6 +80,8 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
     return readers.read([files.read(path) for path in paths], Options(**said))
 
 
+THREE = RNG.integers(3, size=T)
+LEVELS = np.moveaxis(softmax(2 * np.eye(3)[THREE] + RNG.normal(size=(2, T, 3)), axis=-1), 2, 0)
 ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, PAIR.round(2))
 FIRST, SPARSE = np.arange(T) < 3, np.arange(T) == 199
 
@@ -193,6 +196,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     "tasks with their predictions": (two(A=TRUE, A_pred=CALLS, B=TRUE, B_pred=1 - CALLS), BOTH, {"task": "A"}),
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), "--logits"),
     "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), "--logits", {"logits": ("logit",)}, BOTH),
+    "margins of the first class, said": (
+        two(y_true=TRUE, logit=-MARGIN[:2]),
+        BOTH,
+        {"logits": ("logit",), "classes": ("1", "0")},
+    ),
     "margins of one model": (
         [model(y_true=TRUE, s=MARGIN[0]), model(y_true=TRUE, s=CHANCE[1])],
         "b.csv: --logits s: from 0.* use --probabilities, and write them in all tables",
@@ -701,6 +709,13 @@ def test_classes_that_seem_to_be_exchanged_are_pointed_at(column: str, tmp_path:
     )
     assert re.search(expected, found(tables, tmp_path, classes=("active", "inactive"))[0].columns)
     assert "more often" not in found(tables, tmp_path, **NAMES)[0].columns
+
+
+def test_the_order_of_three_classes_is_doubted_where_one_is_predicted_for_another(tmp_path: Path) -> None:
+    tables = two(y_true=np.array(["low", "mid", "high"])[THREE], p0=LEVELS[0], p1=LEVELS[1], p2=LEVELS[2])
+    doubt = r"p[012] in .*a\.csv says \w+ more often where the truth is \w+: .*use --classes in another order"
+    assert re.search(doubt, found(tables, tmp_path, classes=("high", "low", "mid"))[0].columns)
+    assert "more often" not in found(tables, tmp_path, classes=("low", "mid", "high"))[0].columns
 
 
 def test_the_tables_of_knime_and_caret_have_their_truth_beside_predictions(tmp_path: Path) -> None:
