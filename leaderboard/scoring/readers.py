@@ -696,7 +696,8 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
         what = f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1"
         if single:
             what = f"column {role.predicted[r if role.wide else 0]!r}: expected a probability from 0 to 1"
-            what += " (divide percent by 100)" * bool(numbers.min() >= 0 and numbers.max() <= 100)
+        if numbers.min() >= 0 and (numbers.max() <= 100 if single else np.allclose(p.sum(axis=-1), 100, atol=1.1)):
+            what += " (divide percent by 100)"
         shown = ", ".join(f"{x:g}" for x in numbers[r, t])
         raise UserError(f"{table.name}, row {at[0 if role.wide else r, t] + 1}, {what}, found {shown}")
     p = np.clip(p, 0, 1)

@@ -247,6 +247,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "classes of another threshold under any name": (two(p1=PAIR, call=WORD[(PAIR > 0.3) * 1]), "--runs"),
     "classes under any name": (two(p1=PAIR, call=WORD[CALLS]), {"flips": FLIPS}),
     "between 0 and 1 without truth": (two(pred=PAIR), "--kind"),
+    "percent under p0 and p1": (
+        two(y_true=TRUE, p0=100 - 100 * PAIR, p1=100 * PAIR),
+        r"sum to 1 \(divide percent by 100\), found",
+    ),
     "percent under p1": (two(y_true=TRUE, p1=100 * PAIR), r"from 0 to 1 \(divide percent by 100\), found"),
     "several tasks below each other": (
         two(endpoint=np.where(TRUE, "logD", "hERG"), y_true=IC50, pred=VALUES[:2]),
