@@ -644,6 +644,7 @@ class Reading:
             ]
             if alone:
                 raise self.ask(alone, "no class in common with the other columns", "--runs")
+            self._check_agree(chosen, [np.array([*map(plain, c.encoded[1]), ""])[c.encoded[0]] for c in columns])
             return
         if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
             return  # the row is named when it is read
@@ -651,6 +652,8 @@ class Reading:
         if not self.options.kind and not within.all():
             differ(whole, "whole numbers")
             differ(~within, "beyond 0 to 1")
+        if whole.all() and len(np.unique(values)) <= FEW:
+            self._check_agree(chosen, [*values])
         spread = values.std(axis=1) > 0
         if spread.sum() < 2 or values.shape[1] < 10:
             return
@@ -663,6 +666,12 @@ class Reading:
         unrelated = names[spread][r.max(axis=1) < max(0.2, 2 / np.sqrt(values.shape[1]))]
         if len(unrelated) and len(r) > 2:  # of two weak models, neither is the odd one
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
+
+    def _check_agree(self, chosen: Roles, labels: Sequence[np.ndarray]) -> None:
+        """Raise UserError for two columns of classes that never agree, such as the first and the second choice."""
+        for (one, a), (other, b) in combinations([*zip(chosen.predicted, labels, strict=True)][:64], 2):
+            if len(a) >= 10 and (a != b).all():
+                raise self.ask([one, other], "never the same class in a row, so they are no two runs", "--runs")
 
     def _truth(self, chosen: Roles) -> str:
         """Return the column of true values in the table; empty if there is none, or a file has them."""
