@@ -19,7 +19,8 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     kind, every = first.kind, _named(parts, result)
     truth = [("the true value", runs.y) for runs in result if runs.y is not None and kind == "values"][:1]
     numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
-    related = (_related([*numbers, *truth], kind) if numbers else "") or _opposed(parts, result, options)
+    numbers = every if kind == "labels" and len(first.classes) == 2 else numbers
+    related = _opposed(parts, result, options) or (_related([*numbers, *truth], kind) if numbers else "")
     related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
     return [*filter(None, [_far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
 
@@ -44,17 +45,27 @@ def _far(result: Sequence[Runs]) -> str:
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:
-    """Return what to say if a class is predicted and never true, as a word for a failure is."""
+    """Return what to say if a class is predicted and never true, or the reverse, as a word for a failure is.
+
+    Without true values, it is a class that is rare beside two others.
+    """
     first = result[0]
-    if first.y is None or first.kind != "labels" or options.classes or len(first.classes) < 3:
+    if first.kind != "labels" or options.classes or len(first.classes) < 3:
         return ""
-    predicted = np.concatenate([runs.values.ravel() for runs in result])
-    counts = np.bincount(predicted, minlength=len(first.classes))
-    counts[np.unique(first.y)] = 0
-    rare = [i for i in np.flatnonzero(counts).tolist() if counts[i] < 0.5 * len(predicted)]
-    shown = ", ".join(f"{first.classes[i]!r} ({number_of(counts[i], 'time')})" for i in rare[:5])
-    hint = "where it stands for a missing prediction, leave such examples out of all tables"
-    return f"predicted, and in no true value: {shown}: {hint}" if rare else ""
+    predicted = np.bincount(np.concatenate([runs.values.ravel() for runs in result]), minlength=len(first.classes))
+    rare, what, counts = predicted < 0.05 * predicted.sum(), "predicted rarely", predicted
+    if first.y is None and len(rare) - rare.sum() != 2:
+        return ""
+    if first.y is not None:
+        true = np.bincount(first.y, minlength=len(first.classes))
+        rare, what = (true == 0) & (predicted < 0.5 * predicted.sum()), "predicted, and in no true value"
+        if not rare.any():
+            rare, what, counts = predicted == 0, "true, and in no prediction", true
+    shown = ", ".join(
+        f"{first.classes[i]!r} ({number_of(counts[i], 'time')})" for i in np.flatnonzero(rare & (counts > 0))[:5]
+    )
+    hint = "where it stands for a missing value, leave such examples out of all tables"
+    return f"{what}: {shown}: {hint}" if shown else ""
 
 
 def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
@@ -109,9 +120,11 @@ def _opposed(parts: Sequence[Part], result: Sequence[Runs], options: Options) ->
     """Return what to say if predictions of a class are mostly of examples of another, as if the two were exchanged."""
     for part, runs in zip(parts, result, strict=True):
         y, n = runs.y, len(runs.classes)
-        for c in reversed(range(n)) if y is not None and n <= FEW <= len(y) else ():
+        if y is None or not n <= FEW <= len(y):
+            continue
+        for c in reversed(range(n)):
             said = (runs.values[..., c] if runs.kind == "probabilities" else runs.values == c).mean(axis=0)
-            if not said.std() or len(set(y == c)) < 2 or np.corrcoef(said, y == c)[0, 1] > -0.2:
+            if not said.std() or not np.std(y == c) or np.corrcoef(said, y == c)[0, 1] > -0.2:
                 continue
             other = max({*y.tolist()} - {c}, key=lambda k: said[y == k].mean())
             name = part.role.predicted[c if part.role.classes else -1]

@@ -457,6 +457,10 @@ NOTES = [
         "a.csv: -999 stands in .* missing value, leave such examples",
     ),
     (two(y_true=WORD[TRUE], y_pred=np.where(FIRST, "abstained", WORD[CALLS])), r"true value: 'abstained' \(6 times\)"),
+    (two(y_pred=np.where(FIRST, "keine Angabe", WORD[CALLS])), r"predicted rarely: 'keine Angabe' \(6 times\)"),
+    (two(y_true=np.where(FIRST, 9, TRUE), y_pred=CALLS), r"true, and in no prediction: '9' \(3 times\): where"),
+    (two(y_true=THREE, y_pred=np.stack([THREE, THREE[::-1]])), r"^predictions: y_pred; truth: y_true\.$"),
+    (two(y_pred=np.stack([CLASS[0], 1 - CLASS[1]])), "b.csv falls where .* rises: if these are of two classes, write"),
     (two(y_true=IC50, rel=RELATIONS, y_pred=VALUES[:2]), "by 'rel', the true values in 15 rows of a.csv are bounds"),
     (
         two(y_true=WORD[TRUE], rel=RELATIONS, y_pred=WORD[CALLS]),
