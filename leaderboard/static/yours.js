@@ -95,6 +95,9 @@ function parse(text, ids, task) {
   if (!names.includes("example_id") || new Set(names).size < names.length || (long ? used.length !== 1 : used.length < 2)) {
     throw new Error(`Expected the columns example_id and one for each of two or more retrainings, or example_id, run and a column of predictions; found ${names.join(", ")}. For other tables, use churn score.`);
   }
+  const stem = (name) => name.replace(/\d+/g, "");
+  const odd = long ? undefined : used.find((name) => stem(name) !== stem(used[0]));
+  if (odd !== undefined) throw new Error(`${used[0]} and ${odd} differ in more than a number: expected a column for each retraining, such as run1 and run2, and neither means, descriptors nor true values.`);
   const place = new Map(ids.map((id, t) => [id, t]));
   const runs = new Map();
   for (const [i, line] of lines.entries()) {
@@ -117,6 +120,13 @@ function parse(text, ids, task) {
   for (const [name, run] of runs) {
     const missing = run.indexOf(null);
     if (missing >= 0) throw new Error(`${name}: ${ids[missing]} is missing; ${run.filter((x) => x !== null).length} of ${ids.length} examples are there.`);
+  }
+  const summary = [...runs.keys()].find((name) => /^(mean|avg|average|median|std|sd|ensemble|consensus|all)$/i.test(name));
+  if (summary) throw new Error(`${summary} is by its name no retraining: leave out its rows.`);
+  const every = [...runs];
+  for (const [i, [name, run]] of task === "regression" ? [] : every.entries()) {
+    const pair = every.slice(i + 1).find(([, other]) => run.every((p, t) => Math.abs(p + other[t] - 1) < 0.0101));
+    if (pair) throw new Error(`${name} and ${pair[0]} sum to 1, as the probabilities of both classes do: expected those of class 1, a column for each retraining.`);
   }
   if (runs.size < 2) throw new Error("One retraining has no churn: expected two or more.");
   return runs;

@@ -180,6 +180,8 @@ def test_predicted_classes_have_no_matched_churn(given: Given, erm: Predictions)
     ("old", "new", "message"),
     [
         ("example_id", "name", "Expected the columns example_id and one for each"),
+        ("run2", "mean", "run1 and mean differ in more than a number"),
+        ("0.25,0.5,", "0.25,0.75,", "run1 and run2 sum to 1, as the probabilities of both classes do"),
         ("m7\n", "m99\n", "m99 is not in this test set"),
         ("m7\n", "m8\n", "m8 is there twice"),
         ("0.25,0.5,m7\n", "", "m7 is missing; 39"),
