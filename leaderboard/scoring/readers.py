@@ -589,13 +589,13 @@ def _check_order(parts: Sequence[Part], own: Sequence[str], options: Options) ->
 
 
 def _check_spelling(name: str, texts: set[str]) -> None:
-    """Raise UserError for two classes that differ in their capitals or blanks only."""
+    """Raise UserError for two classes that differ only in what people do not mean by them, as ``folded`` says."""
     known: dict[str, str] = {}
     for text in sorted(texts):
         if (other := known.setdefault(folded(text), text)) != text:
             raise UserError(
-                f"{name}: the classes {other!r} and {text!r} differ in capitals or blanks only: write them alike or, "
-                "if they are two classes, name all with --classes"
+                f"{name}: the classes {other!r} and {text!r} differ in capitals, blanks or the encoding of "
+                "accents only: write them alike or, if they are two classes, name all with --classes"
             )
 
 

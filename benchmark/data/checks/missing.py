@@ -1,6 +1,7 @@
 """What stands for a missing value in tables, and what people do not mean by a label; it imports no RDKit."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -29,12 +30,13 @@ TOTAL = re.compile(
 
 
 def folded(text: str) -> str:
-    """Return a label without what people do not mean by it: capitals, and blanks around it and repeated in it.
+    """Return a label without what people do not mean by it: capitals, the encoding of accents, and blanks around it and
+    repeated in it.
 
     >>> folded(" Weakly  ACTIVE ")
     'weakly active'
     """
-    return " ".join(text.split()).casefold()
+    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())
 
 
 class Far(NamedTuple):

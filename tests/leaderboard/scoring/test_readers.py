@@ -148,10 +148,17 @@ CASES: dict[str, tuple[Any, ...]] = {
         "between 0 and 1, but the true values are 0, 1, 2: if one of these means a missing .* --kind values$",
     ),
     "classes that two models write differently": (coded("no", "yes"), "--classes"),
-    "other capitals": (coded("inactive", "active"), "'Active' and 'active' differ in capitals or blanks only"),
+    "classes in other capitals": (
+        coded("inactive", "active"),
+        "'Active' and 'active' differ in capitals, blanks or",
+    ),
     "a truth in two spellings beside a probability": (
         two(y_true=np.where(np.arange(T) % 3, WORD[TRUE], [text.capitalize() for text in WORD[TRUE]]), p1=PAIR),
-        "differ in capitals or blanks only",
+        "differ in capitals, blanks or",
+    ),
+    "accents in two encodings": (
+        two(y_true=np.array(["iné", "act"])[TRUE], y_pred=np.array(["ine\u0301", "act"])[CALLS]),
+        "differ in capitals, blanks or the encoding of accents only",
     ),
     "columns of classes in percent": (
         two(y_true=WORD[TRUE], p_inactive=100 - 100 * PAIR, p_active=100 * PAIR),
@@ -159,7 +166,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "hard blanks in the truth": (
         two(y_true=np.where(SPARSE, "in\xa0active", WORD[TRUE]), y_pred=np.where(SPARSE, "in active", WORD[CALLS])),
-        "capitals or blanks only",
+        "capitals, blanks or",
     ),
     "percent in one of two tables": (
         [model(y_true=TRUE, prob=CHANCE[0]), model(y_true=TRUE, prob=100 * (CHANCE[1] + 1) / 2)],
