@@ -446,7 +446,6 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     labels: dict[frozenset[str], str] = {}  # of a run, and the first table with such a one
     for part in parts if kind == "labels" else ():
         for column in part.role.predicted:
-            filled(part.table, column)
             _check_missing(part, column, options)
             for texts in _labels(part, column):
                 labels.setdefault(texts, part.table.name)
@@ -678,7 +677,7 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
                 index = [labels[mine].get(text, 0) for text in plainly]  # 0 for what only other runs have
                 indices.append(np.array(index, dtype=np.uint16)[of_run])
         return np.stack(indices)
-    numbers = np.stack([_numbers(table, name)[at] for name in role.predicted], axis=-1)
+    numbers = np.stack([_numbers(part, name) for name in role.predicted], axis=-1)
     if role.wide:
         numbers = numbers[0].T[..., None]
     single = numbers.shape[-1] == 1
@@ -704,24 +703,25 @@ def _values(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]])
     return np.asarray(p / p.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
-def _numbers(table: Table, name: str) -> np.ndarray:
-    """Return a column as numbers. Raises UserError for a row that has none."""
-    column = table.columns[name]
-    odd = np.flatnonzero(~np.isfinite(column.numbers))
-    if len(odd):
+def _numbers(part: Part, name: str) -> np.ndarray:
+    """Return a column as numbers, (R, T). Raises UserError for a row of an example that is compared and has none."""
+    column = part.table.columns[name]
+    numbers = column.numbers[part.grid.at]
+    if (odd := ~np.isfinite(numbers)).any():
         codes, texts = column.encoded
-        shown = repr(texts[codes[odd[0]]]) if codes[odd[0]] >= 0 else "nothing"
+        row = int(part.grid.at[odd].min())
+        shown = repr(texts[codes[row]]) if codes[row] >= 0 else "nothing"
         raise UserError(
-            f"{table.name}, row {odd[0] + 1}, column {name!r}: expected a finite number, found {shown}; if there is no "
-            "prediction, leave out such rows and add --common-rows"
+            f"{part.table.name}, row {row + 1}, column {name!r}: expected a finite number, found {shown}; if there is "
+            "no prediction, leave out such rows and add --common-rows"
         )
-    return column.numbers
+    return np.asarray(numbers)
 
 
 def _check_signs(parts: Sequence[Part]) -> None:
     """Raise UserError for single margins that are all on one side of 0, and for a table's that may be probabilities."""
     single = [part for part in parts if len(part.role.predicted) == 1]
-    margins = [_numbers(part.table, part.role.predicted[0]) for part in single]
+    margins = [_numbers(part, part.role.predicted[0]).ravel() for part in single]
     together = np.concatenate(margins or [np.array([-1.0, 1.0])])
     for part, own in zip(single, margins, strict=True):
         shares = own.min() >= 0 and own.max() <= 1

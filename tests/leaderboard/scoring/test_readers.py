@@ -235,6 +235,14 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "a truth in float32": (two(pIC50=np.stack([IC50, IC50.astype("f4")]), pIC50_pred=VALUES[:2]), BEYOND),
     "missing rows": (MISSING, "--common-rows", {"common": True}, {"flips": (CLASS[0] != CLASS[1])[5:].mean()}),
+    **{
+        f"a missing {name} in a row that is left out": (
+            [MISSING[0].assign(**{name: [None, *values[0][1:]]}), MISSING[1].assign(**{name: values[1][5:]})],
+            {"flips": (CLASS[0] != CLASS[1])[5:].mean()},
+            {"common": True, "runs": (name,)},
+        )
+        for name, values in (("p1", PAIR), ("call", CALLS.astype(object)))
+    },
     "opposite columns": (two(y_true=TRUE, seed0=PAIR, seed1=(0.9 - 0.8 * PAIR)), "no two runs"),
     "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - PAIR), "--probabilities"),
     "probabilities of runs side by side": (
