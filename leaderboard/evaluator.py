@@ -105,9 +105,12 @@ class ChurnEvaluator(ModelEvaluator):
             old, new = readers.read(tables, _options(evaluator_config, model_type))
             values, table = _compared(old, new, model_type == REGRESSOR)
         except UserError as error:
-            where = "; evaluator_config has these options as keys, such as {'classes': ['inactive', 'active']}"
-            known = model_type == CLASSIFIER and any(f"--{name}" in str(error) for name in OPTIONS)
-            raise MlflowException.invalid_parameter_value(f"{error}{where if known else ''}") from error
+            where = ""
+            if model_type == CLASSIFIER and any(f"--{name}" in str(error) for name in OPTIONS):
+                where = "; evaluator_config has these options as keys, such as {'classes': ['inactive', 'active']}"
+            if "--runs" in str(error) or "--probabilities" in str(error):
+                where += "; evaluate's argument predictions names the column that is meant"
+            raise MlflowException.invalid_parameter_value(f"{error}{where}") from error
         path = "churn/differences" if model_type == REGRESSOR else "churn/flips"
         metrics = {
             f"churn/{name}{end}": float(value)
@@ -174,6 +177,11 @@ def _compared(old: "Runs", new: "Runs", regressor: bool) -> "tuple[dict[str, Est
     from leaderboard.scoring.runs import together
     from leaderboard.scoring.score import score
 
+    if several := next((runs for runs in (old, new) if len(runs.names) > 1), None):
+        raise UserError(
+            f"{several.source}: found {len(several.names)} runs ({', '.join(several.names[:3])}, …): expected one "
+            "prediction for each row; evaluate's argument predictions names the column that is meant"
+        )
     both = together((old, new), f"{old.source} and {new.source}")
     if not regressor and both.kind == "values":
         raise UserError("a classifier predicts classes or probabilities, but these are regression values")

@@ -200,7 +200,11 @@ def table_of(model: str, output: Any, ids: Sequence[Any] | None, truth: Sequence
         table.columns = [f"p{c}" for c in table.columns]
     if len(table.columns) == 1:
         table.columns = ["y_pred"]
-    columns = {str(name): values.tolist() for name, values in table.items() if name not in {EXAMPLE, TRUTH}}
+    columns = {  # pandas writes what is missing as nan, which is no text
+        str(name): [None if value != value else value for value in values.tolist()]
+        for name, values in table.items()
+        if name not in {EXAMPLE, TRUTH}
+    }
     columns |= {EXAMPLE: list(range(1, n + 1)) if ids is None else list(ids)}
     columns |= {} if truth is None else {TRUTH: list(truth)}
     return files.table(model, columns.items(), output=True)

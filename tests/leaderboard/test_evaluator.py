@@ -29,7 +29,7 @@ from typer.testing import CliRunner, Result
 
 from benchmark.errors import UserError
 from leaderboard.__main__ import app
-from leaderboard.evaluator import ChurnEvaluator
+from leaderboard.evaluator import ChurnEvaluator, _compared
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.models import cause
 from leaderboard.scoring.runs import Runs
@@ -269,6 +269,13 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
     asked = {"evaluators": "churn", "evaluator_config": {"baseline": versions[2], "kind": "labels"}}
     with pytest.raises(MlflowException, match="'kind' is for a classifier: leave it out for a regressor"):
         evaluate(registry, *versions[:2], kind="regressor", targets="target", **asked)
+
+
+@pytest.mark.parametrize("values", [np.eye(3, 9), np.eye(3, 9, dtype=int)])
+def test_the_members_of_an_ensemble_are_refused_with_the_argument_that_names_one(values: np.ndarray) -> None:
+    old, new = Runs.of(values), Runs.of(values[::-1])
+    with pytest.raises(UserError, match=r"found 3 runs \(1, 2, 3, …\).* argument predictions names the column"):
+        _compared(old, new, values.dtype == float)
 
 
 @pytest.mark.slow

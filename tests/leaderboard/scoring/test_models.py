@@ -72,6 +72,9 @@ def test_a_row_without_a_prediction_is_named_with_the_models_reason() -> None:
     output = [{"prediction": 1, "reason": None}, {"prediction": None, "reason": "RDKit cannot parse 'foo'"}]
     with pytest.raises(UserError, match="m: row 2 has no prediction: RDKit cannot parse 'foo': correct the row"):
         table_of("m", output, None, [1, 0], 2)
+    words = table_of("m", ["active", None, "inactive"], None, None, 3)
+    with pytest.raises(UserError, match="m, row 2, column 'y_pred': is empty"):
+        readers.read([words])
 
 
 OLD, NEW = np.array([0, 0, 1, 1, 0, 1] * 4), np.array([0, 1, 1, 0, 0, 1] * 4)
