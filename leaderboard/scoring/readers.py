@@ -558,6 +558,9 @@ def _coded(
     named = {text for text in true if text.lower() in shared}
     if own == ("0", "1") and not given and len(true) == 2 and len(named) == 1 and "".join(true).isalpha():
         own = (*(true - named), *named)  # as prob_active is that of active
+    meant = [[text for text in true if {*words(name)} <= {*words(text)}] for name in own]
+    if not true <= set(own) and sorted(meant) == sorted([text] for text in true):
+        own = tuple(text for (text,) in meant)  # as p_Active is that of active, and p_low that of low activity
     if not given and not true <= set(own):
         numbered = all(map(str.isdigit, true)) and not all(map(str.isdigit, own))
         role, there = parts[0].role, list(parts[0].table.columns)

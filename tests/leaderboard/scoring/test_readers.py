@@ -104,6 +104,19 @@ CASES: dict[str, tuple[Any, ...]] = {
     "predict_proba and truth": (two(y_true=TRUE, **{"1": PAIR, "0": 1 - PAIR}), BOTH),
     "probabilities of a boolean": (two(y_true=TRUE.astype(bool), **{"True": PAIR, "False": 1 - PAIR}), BOTH),
     "probabilities by the names of classes": (two(y_true=WORD[TRUE], inactive=1 - PAIR, active=PAIR), BOTH),
+    "probabilities by the names of classes in capitals": (
+        two(y_true=WORD[TRUE], p_Active=PAIR, p_Inactive=1 - PAIR),
+        BOTH,
+    ),
+    "probabilities by the names of classes in capitals, said": (
+        two(y_true=WORD[TRUE], p_Active=PAIR, p_Inactive=1 - PAIR),
+        BOTH,
+        NAMES,
+    ),
+    "probabilities by a part of the names of classes": (
+        two(y_true=np.array(["weak binder", "good binder"])[TRUE], p_weak__binder=1 - PAIR, p_good__binder=PAIR),
+        BOTH,
+    ),
     "numbers for columns of classes": (two(y_true=TRUE, **NAMED), "--classes inactive,active$", NAMES, BOTH),
     "numbers for columns of three classes": (
         two(y_true=TRUE + 1, low=PAIR / 2, mid=PAIR / 2, high=1 - PAIR),
