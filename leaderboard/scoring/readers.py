@@ -64,6 +64,9 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     if twice := next((name for name in options.classes if options.classes.count(name) > 1), ""):
         raise UserError(f"--classes {','.join(options.classes)}: names {twice!r} twice: expected each class once")
     outside = files.read(options.truth) if options.truth else None
+    said = options.truth_column
+    if said and not outside and not any(said in table.columns for table in tables):
+        raise tables[0].missing(said, "--truth-column")
     examples = example_of(tables, outside)
     grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
     grids, kept = _aligned(tables, grids, outside, options.common)
@@ -370,6 +373,14 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
             raise UserError(f"{shown}: --kind {options.kind}, but these are probabilities: name others with --runs")
         return cast(PredictionKind, options.kind)
     if spelled:
+        if worded := next(
+            (part for part in parts if not part.role.kind and part.table.columns[part.role.predicted[0]].text), None
+        ):
+            other = next(part.table.name for part in parts if part.role.kind)
+            raise UserError(
+                f"{worded.table.name}: {worded.role.predicted[0]!r} has classes in words, and {other} probabilities: "
+                "write either in both"
+            )
         if len(true) > 2 and not several:
             _check_spelling(parts[0].table.name, true)
             raise UserError(

@@ -117,6 +117,15 @@ CASES: dict[str, tuple[Any, ...]] = {
         two(y_true=np.array(["weak binder", "good binder"])[TRUE], p_weak__binder=1 - PAIR, p_good__binder=PAIR),
         BOTH,
     ),
+    "words of one model and probabilities of the other": (
+        [two(y_pred=WORD[CLASS[0]])[0], two(p_inactive=1 - CHANCE[1], p_active=CHANCE[1])[0]],
+        "a.csv: 'y_pred' has classes in words, and .*b.csv probabilities: write either in both",
+    ),
+    "a truth of two names": (
+        [two(y_true=TRUE, y_pred=CLASS[0])[0], two(label=TRUE, y_pred=CLASS[1])[0]],
+        BOTH,
+        {"truth_column": "label"},
+    ),
     "numbers for columns of classes": (two(y_true=TRUE, **NAMED), "--classes inactive,active$", NAMES, BOTH),
     "numbers for columns of three classes": (
         two(y_true=TRUE + 1, low=PAIR / 2, mid=PAIR / 2, high=1 - PAIR),
