@@ -327,7 +327,8 @@ def _column(outside: Table, part: Part, options: Options) -> str:
     key, name = _key(outside, part.grid), options.truth_column
     if name and name not in outside.columns:
         raise outside.missing(name, "--truth-column")
-    rest = [column for column in outside.columns if column != key]
+    runs = part.role.predicted if part.role.wide else ()
+    rest = [column for column in outside.columns if column not in (key, *runs)]
     free = [column for column in rest if role_of(column) not in ("predicted", "probability", "logit")]
     task = options.task or part.role.predicted[0]
     candidates = (

@@ -429,6 +429,10 @@ def test_a_prediction_in_a_file_of_true_values_is_not_taken_for_these(regression
         outside = save(model(**{name: y, "num": np.arange(T)}), tmp_path / "truth.csv")
         old, _ = found(two(**{name: pred[:2]}), tmp_path, truth=outside, runs=(name,))
         assert f"truth: {name} in" in old.columns
+    runs = wide(CHANCE, "run{}")
+    outside = save(runs.assign(result=y), tmp_path / "truth.csv")
+    (found_runs,) = found([runs], tmp_path, truth=outside, kind="values" if regression else "")
+    np.testing.assert_array_equal(found_runs.y, y)
     beside = save(model(p_active=y, plate=np.arange(T) % 2), tmp_path / "truth.csv")
     with pytest.raises(UserError, match="each of 'p_active', 'plate' may be the true values"):
         found(two(p1=PAIR), tmp_path, truth=beside)
