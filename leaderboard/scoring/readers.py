@@ -769,7 +769,8 @@ def _check_side(part: Part, classes: Sequence[str], p: np.ndarray, y: np.ndarray
     if p.std() and y.std() and np.corrcoef(p, y)[0, 1] < -0.2:
         raise UserError(
             f"{part.table.name}: {names[-1]!r} is lower where the class is {classes[1]}, as if it were the probability "
-            f"of class {classes[0]}: if it is that of class {classes[1]}, add --probabilities {typed(names)}"
+            f"of class {classes[0]}: if so, write that of class {classes[1]}; if it is that already, add "
+            f"--probabilities {typed(names)}"
         )
 
 

@@ -652,7 +652,7 @@ class Reading:
         if not self.options.kind and not within.all():
             differ(whole, "whole numbers")
             differ(~within, "beyond 0 to 1")
-        if whole.all() and len(np.unique(values)) <= FEW:
+        if whole.all() and len(np.unique(values)) <= FEW and self.options.kind != "values":
             self._check_agree(chosen, [*values])
         spread = values.std(axis=1) > 0
         if spread.sum() < 2 or values.shape[1] < 10:

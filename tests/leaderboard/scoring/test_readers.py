@@ -630,6 +630,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), UserError("beyond 0 to 1")),
         (wide(WORD[[CLASS[0], 1 - CLASS[0]]], "run{}", y_true=TRUE), UserError("'run0', 'run1': never .* --runs")),
         (wide(LEVELS[:, 0].argsort(axis=0)[::-1], "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': never")),
+        (wide(np.array([TRUE + 3, TRUE + 4]), "run{}"), "2 runs: run0, run1.", {"kind": "values"}),
         (wide(CHANCE, "seed{}", y_true=TRUE, seed5=0), UserError("'seed5': the same in every row.* --runs")),
         (wide(CLASS, "seed{}", y_true=TRUE, seed5=1), UserError("'seed5': the same in every row.* --runs")),
     ],
