@@ -173,6 +173,8 @@ def role_of(name: str) -> str:
     spelled = [word for word in words(name) if not word.isdigit()]
     if len(spelled) == 2 and spelled[0] in QUANTITIES and spelled[1] in PREDICTS:
         return "predicted"
+    if {"run", "seed", "model"} & {*spelled} and {"logp", "mw", "tpsa"} & {*spelled}:
+        return ""  # of a run, and thus no descriptor
     return next((role for role, known in ROLES.items() if not known.isdisjoint(words(name))), "")
 
 

@@ -631,6 +631,11 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(WORD[[CLASS[0], 1 - CLASS[0]]], "run{}", y_true=TRUE), UserError("'run0', 'run1': never .* --runs")),
         (wide(LEVELS[:, 0].argsort(axis=0)[::-1], "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': never")),
         (wide(np.array([TRUE + 3, TRUE + 4]), "run{}"), "2 runs: run0, run1.", {"kind": "values"}),
+        (wide(VALUES, "run{}_logP"), "5 runs: run0_logP … run4_logP."),
+        (
+            wide(VALUES[:2], "run{}_logD", run0_logP=VALUES[2], run1_logP=VALUES[3]),
+            UserError("'run0_logD', 'run1_logD', 'run0_logP', 'run1_logP': each may be the predictions"),
+        ),
         (wide(CHANCE, "seed{}", y_true=TRUE, seed5=0), UserError("'seed5': the same in every row.* --runs")),
         (wide(CLASS, "seed{}", y_true=TRUE, seed5=1), UserError("'seed5': the same in every row.* --runs")),
     ],
