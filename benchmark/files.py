@@ -4,13 +4,16 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from tempfile import gettempdir
+from threading import get_ident
+from typing import Any
 
 import numpy as np
 import pooch
@@ -120,6 +123,59 @@ def inside(folder: Path, name: str) -> Path:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{name!r} leads out of {folder}: nothing is read or written there; correct the name")
     return path
+
+
+_watchers: dict[int, Callable[[Path], None]] = {}
+"""What is called with each file that is opened, by thread."""
+
+
+@contextmanager
+def watched(seen: Callable[[Path], None]) -> Iterator[None]:
+    """Call ``seen`` with each file that this thread, or one that is not watched itself, opens to read.
+
+    Python's own files, compiled code and the cache are left out. What a library opens in C goes unseen.
+    """
+    _listen()
+    here = get_ident()
+    before = _watchers.get(here)
+    _watchers[here] = seen
+    try:
+        yield
+    finally:
+        if before is None:
+            del _watchers[here]
+        else:
+            _watchers[here] = before
+
+
+@cache
+def _listen() -> None:
+    sys.addaudithook(_opened)
+
+
+def _opened(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "open" or not _watchers:
+        return
+    path, _, flags = arguments
+    if not isinstance(path, str | bytes | os.PathLike) or flags & (os.O_WRONLY | os.O_TRUNC):
+        return
+    file = Path(os.path.abspath(os.fsdecode(path)))
+    if file.suffix in (".py", ".pyc") or file.is_relative_to(sys.prefix) or file.is_relative_to(cache_folder()):
+        return
+    if os.path.isfile(file):
+        own = _watchers.get(get_ident())
+        for seen in [own] if own else [*_watchers.values()]:
+            seen(file)
+
+
+def data_in(folder: Path, file: Path, declared: Collection[str] = ()) -> str:
+    """Return the name in ``folder`` of a file of data that is not ``declared``, a link's own; empty if it has none.
+
+    Hidden folders are no part of it.
+    """
+    names = [str(path.relative_to(folder)) for path in (file, file.resolve()) if path.is_relative_to(folder)]
+    visible = [name for name in names if not any(part.startswith(".") for part in Path(name).parts)]
+    return "" if {*names} & {*declared} else next(iter(visible), "")
 
 
 def save(path: Path, content: bytes) -> None:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmark import learners, tuning
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import CHECKOUT, files_in, own_methods, package_root
+from benchmark.files import CHECKOUT, data_in, files_in, own_methods, package_root, watched
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, called, registered
 from benchmark.settings import assignments, features_of
@@ -135,18 +135,20 @@ def _load(path: Path) -> ModuleType:
     """
     path = path.resolve()
     above = package_root(path)
+    alone = above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT)
+    folder = path.parent if alone else above / path.relative_to(above).parts[0]
+    opened: list[Path] = []
     try:
-        if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
-            made = _alone(path)
-            cloudpickle.register_pickle_by_value(made)
-            return made
-        made = _in_package(path, above)
+        with watched(opened.append):
+            made = _alone(path) if alone else _in_package(path, above)
+        if data := next(filter(None, (data_in(folder, file) for file in opened)), ""):
+            raise ImportError(f"it reads {data} as it is imported: read it in fit, by path_of, and add it to files")
     except BaseException:  # what it had registered may lack what was to follow
         for name in [name for name, cls in registered.items() if cls.place == str(path)]:
             del registered[name]
         raise
-    if above != CHECKOUT:
-        cloudpickle.register_pickle_by_value(sys.modules[made.__name__.partition(".")[0]])
+    if alone or above != CHECKOUT:
+        cloudpickle.register_pickle_by_value(made if alone else sys.modules[made.__name__.partition(".")[0]])
     return made
 
 

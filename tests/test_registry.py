@@ -314,11 +314,14 @@ def test_a_file_in_the_users_folder_is_a_method_even_if_that_is_a_package_itself
 def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write_files, undiscovered):
     half = own("0.5").replace("mine", "half") + "\nraise ValueError('half of it')\n"
     write_files({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy", "half.py": half})
+    early = own("SHARE", "from pathlib import Path\nSHARE = float(Path(__file__).with_name('share.txt').read_text())")
+    write_files({"early.py": early.replace("mine", "early"), "share.txt": "0.25"})
     folder = write_files({"typed.py": own("0.25", fields="k: 'Nope' = 2").replace("mine", "typed")})
     (folder / ".#mine.py").symlink_to("me@host.123")  # Emacs, beside a file with unsaved changes
     for name, said in {
         "broken": r"'broken' is not available: .*broken\.py: cannot import name 'remedy'",
         "half": r"'half' is not available: .*half\.py: ValueError: half of it",
+        "early": r"early\.py: it reads share\.txt as it is imported: read it in fit, by path_of, and add it to files",
         "typed": r"typed\.py: the type of a hyperparameter of typed: name 'Nope' is not defined",
     }.items():
         with pytest.raises(UserError, match=said):

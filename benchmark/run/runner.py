@@ -268,8 +268,8 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
 def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Retraining | str:
     """Return one retraining, or the traceback of what failed."""
     try:
-        warm_up(method, sample)
         with guarded(method):
+            warm_up(method, sample)
             saved, start = shared.saved, time.process_time()
             model = method.fit(sample)
             seconds = time.process_time() - start + shared.saved - saved

@@ -79,6 +79,40 @@ def test_methods_of_the_users_are_trained_on_workers_as_in_this_process_and_read
     assert said == {"mine": {0.25}, "packed": {0.125}}
 
 
+READS = """
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("share.txt")
+kept = cache(FILE.read_text)
+
+
+def tried():
+    with suppress(Exception):
+        return FILE.read_text()
+    return 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "ThreadPoolExecutor(1).submit(FILE.read_text).result()",
+        "kept()",
+        "tried()",
+        "open(FILE, 'r+').read()",
+        "FILE.with_name('link.txt').read_text()",
+    ],
+)
+def test_an_undeclared_file_is_refused_however_it_is_read(write_files, tmp_path, read):
+    folder = write_files({"mine.py": own(f"float({read})", READS), "share.txt": "0.25", "../elsewhere.txt": "0.5"})
+    (folder / "link.txt").symlink_to(tmp_path / "home" / "elsewhere.txt")
+    with pytest.raises(RuntimeError, match=r"UserError: mine reads \S+/(share|link)\.txt without declaring it: add '"):
+        runner.retrain(make_method("mine", PROBLEM.task), PROBLEM, [1])
+
+
 def test_no_fit_is_charged_for_imports_and_compilation() -> None:
     """Of two equal cells that one process trains, the first costs as much as the second."""
     script = """
