@@ -38,9 +38,14 @@ def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
     return UserError(f"unknown {kind} {name!r}: {hint}")
 
 
+def encodable(text: str) -> str:
+    """Return a text with lone surrogates, which no store or message can hold, as escapes."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def located(error: BaseException) -> str:
     """Describe an error with its innermost place, in the code of a method's author if it passed there."""
     frames = traceback.extract_tb(error.__traceback__)
     libraries = (str(Path(__file__).parent), get_path("stdlib"), get_path("purelib"))
     frame = [*frames[-1:], *(frame for frame in frames if not frame.filename.startswith(libraries))][-1]
-    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
+    return encodable(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})")

@@ -21,6 +21,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
 from benchmark.data.problem import read_with, refuse_reading
+from benchmark.errors import encodable
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
@@ -282,7 +283,7 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
     except KeyboardInterrupt:
         raise
     except BaseException:  # exit() raises one, and so do some libraries
-        return traceback.format_exc()
+        return encodable(traceback.format_exc())
 
 
 _warm: set[tuple[object, ...]] = set()

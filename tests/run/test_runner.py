@@ -168,7 +168,7 @@ class Broken(Remedy):
     def fit(self, sample: Sample, learner: Learner) -> Model:
         assert not hasattr(sample, "evals"), "a method must never see the tests"
         if self.how == "raises" and sample.seed == 2:
-            raise RuntimeError("seed 2 exploded")
+            raise RuntimeError("seed 2 \ud800 exploded")
         if self.how == "cancels":
             raise CancelledError("of another kind")
         if self.how == "forgets":
@@ -212,7 +212,7 @@ def failure(how: str, jobs: int, seeds: Sequence[int] = (1, 2)) -> str:
         ("nan", "not finite"),
         ("shape", r"got \(1, 49, 2\)"),
         ("three", "must have 2 outputs"),
-        ("raises", "seed 2 exploded"),
+        ("raises", r"seed 2 \\ud800 exploded"),
         ("cancels", "CancelledError: of another kind"),
         ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(inputs\)"),
     ],
