@@ -32,7 +32,7 @@ from benchmark.store.cell import Cell, CellKey
 from benchmark.train.device import CPU
 from benchmark.train.learner import installed
 from benchmark.train.resampling import sample_for
-from benchmark.types import PAPER, Predictions, Problem, Sample, Sampling
+from benchmark.types import PAPER, Model, Predictions, Problem, Sample, Sampling
 
 if TYPE_CHECKING:  # imports PyTorch
     from benchmark.train.loop import Shared
@@ -276,14 +276,23 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
             seconds = time.process_time() - start + shared.saved - saved
             values = {name: np.asarray(model.predict(test.inputs))[None] for name, test in problem.evals.items()}
         for name, value in values.items():
-            Predictions.of(problem, name, (sample.seed,), value)
-        seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
-        values = {name: value.astype(np.float32) for name, value in values.items()}
-        return values | {"seconds": np.array(seconds), "rows_seen": np.array(seen)}
+            if value.dtype.kind in "fiub":  # any other kind is refused as it is
+                with np.errstate(over="ignore"):  # a number that no float32 can hold is refused, too
+                    values[name] = value.astype(np.float32)
+            Predictions.of(problem, name, (sample.seed,), values[name])
+        return values | {"seconds": np.array(seconds), "rows_seen": np.array(_share(model, sample, problem))}
     except KeyboardInterrupt:
         raise
     except BaseException:  # exit() raises one, and so do some libraries
         return encodable(traceback.format_exc())
+
+
+def _share(model: Model, sample: Sample, problem: Problem) -> float:
+    """Return the share of the pool's rows that a model says it learned from; nan if it names no rows of its sample."""
+    rows = np.asarray(getattr(model, "rows", None))
+    if rows.dtype.kind not in "iu" or rows.ndim == 0 or not ((rows >= 0) & (rows < len(sample))).all():
+        return np.nan
+    return len(np.unique(rows)) / len(problem.train)
 
 
 _warm: set[tuple[object, ...]] = set()

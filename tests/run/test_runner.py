@@ -184,9 +184,11 @@ class Broken(Remedy):
             values = np.full((len(inputs), 2), 0.5)
             if self.how == "nan":
                 values[3] = np.nan
+            if self.how == "huge":
+                values *= 1e39
             return {"shape": values[1:], "three": np.full((len(inputs), 3), 1 / 3)}.get(self.how, values)
 
-        return SimpleNamespace(predict=predict)
+        return SimpleNamespace(predict=predict, rows={"text": ["a"], "beyond": [len(sample)]}.get(self.how))
 
 
 describe(Broken, "broken", title="Broken")
@@ -210,6 +212,7 @@ def failure(how: str, jobs: int, seeds: Sequence[int] = (1, 2)) -> str:
     ("how", "message"),
     [
         ("nan", "not finite"),
+        ("huge", "not finite; the first is inf"),
         ("shape", r"got \(1, 49, 2\)"),
         ("three", "must have 2 outputs"),
         ("raises", r"seed 2 \\ud800 exploded"),
@@ -254,3 +257,8 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
         assert facts["bagging"].rows_seen == pytest.approx(share(2), abs=1e-4)
         assert (facts["erm_whole"].rows_seen, facts["broken"].rows_seen) == (1, None)
         assert [name for name, of in facts.items() if of.control] == ["erm_whole"]
+
+
+@pytest.mark.parametrize("how", ["text", "beyond"])
+def test_what_a_model_calls_rows_and_is_no_rows_of_its_sample_costs_no_prediction(how: str) -> None:
+    assert trained(runner.plan(PROBLEM, with_the_forest(Broken(how)), [1, 2]))["broken"].facts.rows_seen is None
