@@ -50,6 +50,8 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
     if iskeyword(name) or iskeyword(title):
         raise UserError(f"method name {name!r}: it is a word of Python's: choose another name")
     text = (resources("methods") / "_template.py").read_text(encoding="utf-8")
+    if re.search(rf"^from .* import .*\b{title.title().replace(' ', '')}\b", text, flags=re.MULTILINE):
+        raise UserError(f"method name {name!r}: its class would hide what the template imports: choose another name")
     path = own_methods() / f"{name}.py"
     from benchmark.registry import hides  # it imports more than other commands need
 

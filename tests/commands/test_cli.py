@@ -117,6 +117,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["new-method", "Twin 2"], "expected lower-case letters"),
         (["new-method", "twin"], "twin.py exists"),
         (["new-method", "true"], "it is a word of Python's: choose another name"),
+        (["new-method", "mean"], "its class would hide what the template imports: choose another name"),
         (["plan", "--grids", "g.toml", "--set", "lam=3"], "--set has no effect with --grids, as the blocks of g.toml"),
         (["run", "--block", "bits"], "--block bits: give the file"),
     ],
