@@ -209,7 +209,8 @@ def _held_out(run: np.ndarray, parts: np.ndarray) -> float:
         centre, level = parts[:, fit].mean(axis=1, keepdims=True), run[fit].mean()
         weights, _ = nnls((parts[:, fit] - centre).T, run[fit] - level, maxiter=100 * len(parts))
         left += float(np.square(run[judge] - level - weights @ (parts[:, judge] - centre)).sum())
-    return left / float(np.square(run - run.mean()).sum())
+    whole = float(np.square(run - run.mean()).sum())
+    return left / whole if whole else 1.0  # a constant, to which ranks against all parts are unwarped
 
 
 def _unexplained(a: np.ndarray, b: np.ndarray) -> np.ndarray:

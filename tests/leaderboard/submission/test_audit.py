@@ -154,6 +154,12 @@ def test_a_forest_trained_on_its_own_rows_gets_a_place_without_a_mark(validated,
     assert re.search(r"place \d+ of \d+ by matched churn", said)
 
 
+def test_probabilities_against_all_others_are_of_none_of_them(validated, forest):
+    code, said = validated(forest.rename(columns={"p0": "p1", "p1": "p0"}))
+    assert code == 0, said
+    assert SUSPICIONS["mixture"] not in said
+
+
 VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"}, {"gradient_boosting", "lightgbm"}, {"erm", "mlp"})
 """Published methods that are nearly one: SWA-Gaussian averages networks around the mean that SWA deploys, coupled
 networks that overlap completely share all of their rows, and scikit-learn's gradient boosting is modelled on LightGBM:
