@@ -14,8 +14,8 @@ LETTERS = re.compile(
     "LATIN (CAPITAL|SMALL) LETTER ([A-Z]|AE|SHARP S|ETH|THORN)( WITH .+)?|GREEK SMALL LETTER (?!.*OMICRON).+"
 )
 """Names of the letters that a method may be called with: few look like another of them."""
-TURNS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of text around."""
+TURNS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of text around, or control what shows it."""
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Pattern for methods, versions and datasets, safe as path components."""
 

@@ -20,6 +20,8 @@ def test_scalars_are_texts_as_written():
     result = parse_description(GOOD, "submission.yml")
     assert (result.version, result.description, result.authors) == ("1.0", "no", ("A", "B"))
     assert result.protocols == {"halves/bace": "0123456789012345"}
+    unseen = GOOD.replace(b"description: no", b'description: "n\\0o\\x1b\\u202e"')
+    assert parse_description(unseen, "submission.yml").description == "no"
 
 
 @pytest.mark.parametrize(
