@@ -23,6 +23,7 @@ from benchmark.files import CHECKOUT, data_in, files_in, own_methods, package_ro
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, called, registered
 from benchmark.settings import assignments, features_of
+from benchmark.train.device import settings_kept
 from benchmark.types import MLP, PAPER, REFERENCE, Sampling, Task, Tune
 
 LAM = "lam"
@@ -139,7 +140,7 @@ def _load(path: Path) -> ModuleType:
     folder = path.parent if alone else above / path.relative_to(above).parts[0]
     opened: list[Path] = []
     try:
-        with watched(opened.append):
+        with watched(opened.append), settings_kept():
             made = _alone(path) if alone else _in_package(path, above)
         if data := next(filter(None, (data_in(folder, file) for file in opened)), ""):
             raise ImportError(f"it reads {data} as it is imported: read it in fit, by path_of, and add it to files")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from benchmark.errors import UserError
 
 CPU, CUDA = "cpu", "cuda"
@@ -79,3 +81,18 @@ def repeatable(name: str) -> Iterator[None]:
             yield
     finally:
         torch.use_deterministic_algorithms(before)
+
+
+@contextmanager
+def settings_kept() -> Iterator[None]:
+    """Undo what a user's code sets for all of PyTorch and NumPy: others would train otherwise beside it than alone."""
+    errors = np.geterr()
+    try:
+        yield
+    finally:
+        np.seterr(**errors)
+        if torch := sys.modules.get("torch"):
+            torch.set_default_dtype(torch.float32)
+            torch.set_default_device(None)
+            torch.set_float32_matmul_precision("highest")
+            torch.set_grad_enabled(True)

@@ -236,6 +236,32 @@ def test_a_method_that_changes_in_place_what_it_is_given_changes_no_other() -> N
         assert np.array_equal(of.values, beside["random_forest"].predictions[name].values)
 
 
+SETTINGS = """
+import numpy as np
+import torch
+
+torch.set_float32_matmul_precision("medium")
+
+
+def everything():
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    torch.set_float32_matmul_precision("medium")
+    torch.set_grad_enabled(False)
+    np.seterr(all="raise")
+    return 0.5
+"""
+
+
+def test_a_method_that_changes_settings_of_pytorch_and_numpy_changes_no_other(write_files):
+    write_files({"mine.py": own("everything()", SETTINGS)})
+    alone = trained(planned("erm"), planned("gin"))
+    beside = trained(planned("mine"), planned("erm"), planned("gin"))
+    assert beside.keys() == {"mine", "erm", "gin"}
+    for name, cell in alone.items():
+        assert np.array_equal(cell.predictions["id"].values, beside[name].predictions["id"].values)
+
+
 @pytest.mark.slow
 def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a test
