@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic_core import from_json
 
 from benchmark.store.cell import Cell, decode, encode
+from benchmark.store.staging import of_system
 from benchmark.store.tables import from_table, read_table, write_table
 from benchmark.types import Predictions
 
@@ -43,7 +44,8 @@ def load(folder: Path, digest: str = "", run_id: str = "") -> Cell:
     Raises ValueError, naming the file, if a file is missing, was added or has changed, for a cell with another digest
     than ``digest``, and as ``decode`` does.
     """
-    files = {file.name: file.read_bytes() for file in sorted(folder.glob("*")) if file.is_file()}
+    found = (file for file in sorted(folder.glob("*")) if file.is_file())
+    files = {file.name: file.read_bytes() for file in found if not of_system(file.name)}
     if HEAD not in files:
         raise ValueError(f"its files are gone: there is no {folder / HEAD}")
     if SUMS in files:

@@ -21,6 +21,11 @@ DAY = 24 * 3600.0
 """Age in seconds from which a hidden folder is one that a killed process has left."""
 
 
+def of_system(name: str) -> bool:
+    """Return whether a file is called like one that a desktop puts into the folders that it shows."""
+    return name.startswith("._") or name in OF_SYSTEMS
+
+
 def claim(out: Path) -> Path:
     """Return the absolute path of ``out``, restored if a build was killed while replacing it.
 
@@ -33,7 +38,7 @@ def claim(out: Path) -> Path:
         raise UserError(f"{out} exists and is not a leaderboard: choose another folder")
     if (out / MARKER).is_file():
         written = {*(out / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
-        files = (path for path in out.rglob("*") if not path.name.startswith("._") and path.name not in OF_SYSTEMS)
+        files = (path for path in out.rglob("*") if not of_system(path.name))
         names = {normalize("NFC", path.relative_to(out).as_posix()) for path in files if not path.is_dir()}
         kept = names - written if written else set()  # a site of before 0.2.0 has no list
         if kept:

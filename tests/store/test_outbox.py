@@ -63,6 +63,13 @@ def test_a_file_that_was_added_or_taken_away_is_named_and_the_cell_moved_out_of_
     assert outbox.load(outbox.save(cell)).key == cell.key
 
 
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "._id.parquet"])
+def test_what_a_desktop_puts_into_a_folder_that_it_shows_is_no_part_of_the_cell(saved, name):
+    cell, path = saved
+    (path / name).write_bytes(b"\x00\x05")
+    assert outbox.load(path).key == cell.key
+
+
 def test_a_cell_saved_by_version_010_is_read_without_checksums(saved: tuple[Cell, Path]) -> None:
     cell, path = saved
     for name in ("SHA256SUMS", "health.txt"):
