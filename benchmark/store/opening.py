@@ -32,6 +32,8 @@ REMEDIES = {
         "copy its runs into a database with mlflow migrate-filestore, and set MLFLOW_TRACKING_URI to that, e.g. "
         "sqlite:///mlflow.db"
     ),
+    "No module named": "install it with pip: this store, or where its files are, is reached through it",
+    "an mlflow-artifacts URI": "its files are with its server: start that, and set MLFLOW_TRACKING_URI to its address",
     "unsupported URI": "write the address with its scheme, e.g. http://127.0.0.1:5000 or sqlite:///mlflow.db",
     "database schema": (
         "copy it, then upgrade it with mlflow db upgrade and its address or, if a newer MLflow made it, install that"

@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 import requests
+from mlflow.exceptions import MlflowException
 
 from benchmark.run import driver
 from benchmark.store import opening, outbox, tracking
@@ -164,6 +165,12 @@ def test_errors_of_a_store_have_the_remedy_of_their_cause(tmp_path: Path, monkey
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
         with pytest.raises(opening.TrackingError, match=remedy):
             tracking.Store(address)
+    for error, remedy in {
+        ImportError("No module named 'boto3'"): "install it with pip: this store, or where its files are, is reached",
+        MlflowException("When an mlflow-artifacts URI was supplied, the tracking URI must be"): "start that, and set",
+    }.items():
+        with pytest.raises(opening.TrackingError, match=remedy), opening.translated_errors("sqlite:///mlflow.db"):
+            raise error
     with sqlite3.connect(tmp_path / "mlflow.db") as database:
         database.execute("UPDATE alembic_version SET version_num = 'of the future'")
     database.close()
