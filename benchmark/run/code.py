@@ -89,7 +89,10 @@ def _beside(file: Path) -> list[Path]:
     """Return the modules in the folder of a file that it imports, by what its text says, and those that they import."""
     found, todo = {file: None}, [file]
     while todo:
-        nodes = [*ast.walk(ast.parse(todo.pop().read_bytes()))]
+        try:
+            nodes = [*ast.walk(ast.parse(todo.pop().read_bytes()))]
+        except (SyntaxError, ValueError):  # nobody can import it, so that it is another's namesake, or does not matter
+            continue
         names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
         names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
         for name in sorted({name.partition(".")[0] for name in names} - {""}):

@@ -50,3 +50,10 @@ def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp
         (tmp_path / "unused.py").write_text(f"K = {len(found)}\n", encoding="utf-8")
         found.append(code_of(Pipeline(load_file(file)(), make_method("erm", "classification").learner)))
     assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_module_beside_a_users_file_that_python_cannot_read_is_no_reason_to_stop(tmp_path):
+    (tmp_path / "scipy.py").write_text("print 'of another age'", encoding="utf-8")
+    (tmp_path / "mine.py").write_text(own("0.5", "import scipy"), encoding="utf-8")
+    assert code_of(method_in(tmp_path / "mine.py")).startswith("mine@")
