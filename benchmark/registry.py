@@ -66,7 +66,7 @@ def _imported(name: str) -> None:
     """Import the file that registers ``name``: of the suite's remedies, its learners, or the user's folder."""
     if name in learners.names():
         learners.find(name)
-    elif importlib.util.find_spec(f"methods.{name}"):
+    elif "." not in name and importlib.util.find_spec(f"methods.{name}"):
         importlib.import_module(f"methods.{name}")
     else:
         _load(own_files()[name])

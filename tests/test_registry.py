@@ -303,8 +303,8 @@ def predicted(text: str = "mine") -> float:
 @pytest.mark.parametrize("package", [{}, {"__init__.py": ""}], ids=["folder", "package"])
 def test_a_file_in_the_users_folder_is_a_method_even_if_that_is_a_package_itself(write_files, package):
     files = {"mine.py": own("0.25"), "notes.py": "raise SystemExit", "_mine.py": own("0.5"), "other.py": ""}
-    folder = write_files(package | files)
-    assert predicted() == 0.25
+    folder = write_files(package | files | {"mine.v2.py": own("0.75").replace('"mine"', '"mine.v2"')})
+    assert (predicted(), predicted("mine.v2")) == (0.25, 0.75)
     before = code_of(make_method("mine", "classification"))
     assert before.split()[0].startswith("mine@")
     (folder / "other.py").write_text("changed = True")
