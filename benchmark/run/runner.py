@@ -93,7 +93,8 @@ class Failed:
     @property
     def error(self) -> str:
         """First line of the error, without the traceback."""
-        named = re.findall(r"^(?:[\w.]+: .*|[\w.]*(?:Error|Exception|Exit))$", self.reason, flags=re.MULTILINE)
+        kind = r"^(?:  \| )?([\w.]+: .*|[\w.]*(?:Error|Exception|Exit))$"  # a group's own has a bar before it
+        named = re.findall(kind, self.reason, flags=re.MULTILINE)
         return str([*self.reason.strip().splitlines(), *named][-1])
 
 

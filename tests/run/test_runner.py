@@ -169,6 +169,8 @@ class Broken(Remedy):
         assert not hasattr(sample, "evals"), "a method must never see the tests"
         if self.how == "raises" and sample.seed == 2:
             raise RuntimeError("seed 2 \ud800 exploded")
+        if self.how == "group":
+            raise ExceptionGroup("many", [ValueError("a"), TypeError("b")])
         if self.how == "cancels":
             raise CancelledError("of another kind")
         if self.how == "forgets":
@@ -260,6 +262,12 @@ def test_a_method_that_changes_settings_of_pytorch_and_numpy_changes_no_other(wr
     assert beside.keys() == {"mine", "erm", "gin"}
     for name, cell in alone.items():
         assert np.array_equal(cell.predictions["id"].values, beside[name].predictions["id"].values)
+
+
+def test_an_error_of_several_is_named_by_its_own_line():
+    cell = runner.plan(PROBLEM, with_the_forest(Broken("group")), [1])
+    (failed,) = (result for _, result in runner.run([cell], 1) if isinstance(result, runner.Failed))
+    assert failed.error == "ExceptionGroup: many (2 sub-exceptions)"
 
 
 @pytest.mark.slow
