@@ -62,7 +62,7 @@ def uri() -> str:
     if given := os.environ.get("MLFLOW_TRACKING_URI"):
         return given
     path = home() / "mlflow.db"
-    if odd := re.search(r"%(?=[0-9A-Fa-f]{2})|\?", str(path)):
+    if odd := re.search(r"%(?=[0-9A-Fa-f]{2})|[?\ud800-\udfff]", str(path)):
         raise UserError(f"{path}: {odd[0]!r} means something else in an address: set CHURN_HOME or MLFLOW_TRACKING_URI")
     return f"sqlite:///{path}"
 
