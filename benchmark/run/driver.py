@@ -20,6 +20,7 @@ from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import doubtful_lambda, make_method, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
+from benchmark.run.revisions import own_parts
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
 from benchmark.store import opening, outbox
@@ -166,6 +167,8 @@ def fill(
                             _record_failure(store, tally.failed[-1], tally)
                             continue
                 report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
+    if any(own_parts(cell.method) for cell in todo):  # a thread that one leaves would keep its worker, and us, for ever
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
     if tally.trained:
         opening.analyse(store.uri)
     return tally

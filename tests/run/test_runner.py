@@ -296,3 +296,12 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
 @pytest.mark.parametrize("how", ["text", "beyond"])
 def test_what_a_model_calls_rows_and_is_no_rows_of_its_sample_costs_no_prediction(how: str) -> None:
     assert trained(runner.plan(PROBLEM, with_the_forest(Broken(how)), [1, 2]))["broken"].facts.rows_seen is None
+
+
+@pytest.mark.slow
+def test_a_thread_that_a_method_leaves_behind_keeps_no_run_from_ending(write_files):
+    left = "threading.Thread(target=time.sleep, args=(1000,)).start() or 0.5"
+    write_files({"mine.py": own(left, "import threading, time")})
+    run = [sys.executable, "-m", "benchmark", "run", "--method", "mine", "--seeds", "2", "--jobs", "2"]
+    environment = os.environ | {"MLFLOW_TRACKING_URI": ""}  # a store in the home of this test
+    subprocess.run(run, check=True, capture_output=True, timeout=100, env=environment)
