@@ -19,8 +19,8 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import doubtful_lambda, make_method, refuse_sampling
 from benchmark.run import runner
+from benchmark.run.code import own_parts
 from benchmark.run.provenance import facts_of
-from benchmark.run.revisions import own_parts
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
 from benchmark.store import opening, outbox

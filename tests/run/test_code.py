@@ -56,4 +56,5 @@ def test_a_module_beside_a_users_file_that_it_imports_is_part_of_its_content(tmp
 def test_a_module_beside_a_users_file_that_python_cannot_read_is_no_reason_to_stop(tmp_path):
     (tmp_path / "scipy.py").write_text("print 'of another age'", encoding="utf-8")
     (tmp_path / "mine.py").write_text(own("0.5", "import scipy"), encoding="utf-8")
-    assert code_of(method_in(tmp_path / "mine.py")).startswith("mine@")
+    mine = Pipeline(load_file(tmp_path / "mine.py")(), make_method("erm", "classification").learner)
+    assert code_of(mine).startswith("mine@")
