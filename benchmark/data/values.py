@@ -139,6 +139,7 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     if "columns" in spec.features:
         names.extend(own_columns(raw, spec).columns)
     changed = {}
+    words = tuple(word for word in spec.missing if not is_number(word))
     for name in names:
         texts = raw[name]
         if spec.bounds and name == spec.target:
@@ -150,10 +151,9 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
             texts = texts.map(
                 lambda text, of=name, mark=decimal: spelled(text, mark, spec.suffix if of == spec.target else "")
             )
-        if name == spec.target:
-            missing = is_missing(texts, spec.missing, spec.class_names)
-        else:
-            missing = is_missing(texts, tuple(word for word in spec.missing if not is_number(word)))
+        missing = is_missing(texts, words)
+        if name == spec.target:  # in which a number may be ignored as it is read, -999, or as it is written, -999,0
+            missing = is_missing(texts, spec.missing, spec.class_names) | is_missing(raw[name], words, spec.class_names)
         changed[name] = texts.mask(missing, "")
     return raw.assign(**changed)
 

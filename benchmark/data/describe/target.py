@@ -9,7 +9,7 @@ import pandas as pd
 from benchmark.data.checks.missing import MISSING_WORDS, folded
 from benchmark.data.describe.bounds import bounds_of, relation_of
 from benchmark.data.describe.classes import of_numbers, of_words
-from benchmark.data.describe.columns import MOST_CLASSES, counted, named
+from benchmark.data.describe.columns import MOST_CLASSES, UNIT, counted, named
 from benchmark.data.describe.given import Options, Target
 from benchmark.data.describe.numbers import cut_of, decimal_mark, suffix_of
 from benchmark.data.describe.offers import doubts_of_numbers, mixed_units
@@ -87,11 +87,13 @@ def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
     """Leave out what is ignored by choice or a word for a missing value, but none that is ``kept``; return these."""
     texts, ignored = target.texts, target.given.ignore_value
     keys = texts.map(folded)
+    chosen = pd.Series(False, texts.index)
     for word in ignored:
-        columns = [target.name] if is_number(word) else target.columns
-        if not any(is_missing(target.table[name], (word,)).any() for name in columns):
-            raise UserError(f"{target.where}: --ignore-value {word!r}: no field holds it")
-    chosen = is_missing(texts, tuple(ignored)) & bool(ignored)
+        chosen |= (held := _stand_for(target, word))
+        elsewhere = () if is_number(word) else target.columns
+        if not (held.any() or any(is_missing(target.table[name], (word,)).any() for name in elsewhere)):
+            hint = ": give each of several texts an --ignore-value of its own" if "," in word else ""
+            raise UserError(f"{target.where}: --ignore-value {word!r}: no field holds it{hint}")
     names = {folded(text) for text in kept}
     everywhere = texts.isin(MISSING) & ~keys.isin(names)
     words = (everywhere | keys.str.replace(". ", ".").isin(MISSING_WORDS - names)) & ~chosen
@@ -114,3 +116,13 @@ def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
         target.notes.append(f"taken as missing: {counted(texts[words])}{hint}")
     target.texts = texts[~words & ~chosen]
     return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
+
+
+def _stand_for(target: Target, word: str) -> pd.Series:
+    """Return which texts are a word, or a number in whatever unit and, if none is chosen, with whatever mark."""
+    held = is_missing(target.texts, (word,))
+    if is_number(word):
+        bare = target.texts.str.replace(rf"\s*({UNIT.pattern})$", "", regex=True)
+        for mark in target.given.decimal or ",.":
+            held |= is_missing(bare.map(lambda text, of=mark: spelled(text, of)), (word,))
+    return held

@@ -43,6 +43,8 @@ AS_CLASS = "; if it is a class, name all with --classes"
         (["0", "0.5", "1"], {"task": "classification"}, [0, 1, 2], {"classes": ("0", "0.5", "1")}),
         (["0", "1", "2", "2.0"], {"task": "classification"}, [0, 1, 2, 2], {"classes": ("0", "1", "2")}),
         (["0", "1", "-1.0"], {"ignore_value": ["-1"]}, [0, 1, None], {"missing": ("-1",)}),
+        *((["7,5", "6", "3", "-9,0"], {"ignore_value": [of]}, [7.5, 6, 3, None], {}) for of in ("-9", "-9,0")),
+        (["7 %", "6 %", "3 %", "999 %"], {"ignore_value": ["999"]}, [7, 6, 3, None], {"missing": ("999",)}),
         (["0", "1", "-1"], {"classes": ["-1", "0", "1"]}, [1, 2, 0], {}),
         (WHOLE, {"positive": ">= median"}, UPPER, {"class_names": ("< median", "≥ median")}),
         (WHOLE, {"positive": ">= 18"}, UPPER, {"class_names": ("< 18", "≥ 18")}),
@@ -111,7 +113,9 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
     x = load_rows(spec).x
     assert (x[:, 2] == 0).any()
     assert np.isnan(x).sum(axis=0).tolist() == [0, 1, 0]
-    with pytest.raises(UserError, match="--ignore-value '1': no field holds it"):
+    with pytest.raises(UserError, match="--ignore-value '1,9': no field holds it: give each of several texts an --ig"):
+        fields_of(tmp_path, rows, ignore_value=["1,9"])
+    with pytest.raises(UserError, match=r"--ignore-value '1': no field holds it$"):
         fields_of(tmp_path, rows, ignore_value=["1"])
 
 
