@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from benchmark.data.checks.missing import folded
-from benchmark.data.describe.columns import MOST_CLASSES, counted, in_rows
+from benchmark.data.describe.columns import MOST_CLASSES, counted, in_rows, typed
 from benchmark.data.describe.given import Target
 from benchmark.data.problem import plain
-from benchmark.data.values import NUMBER
+from benchmark.data.values import NUMBER, is_number
 from benchmark.errors import UserError
 
 POSITIVE = re.compile(
@@ -21,7 +21,7 @@ POSITIVE = re.compile(
 )
 """Texts that mean class 1 in a column with two values."""
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
-NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
+NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un", "nicht ", "kein ")
 FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 
@@ -126,6 +126,10 @@ def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
     one = names.get(folded(plain(pd.Series([positive])).iloc[0])) if positive else _class_one(values)
     if one is None:
         raise UserError(f"{target.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
+    if not one:
+        one = values[-1]
+        if not all(map(is_number, values)):
+            target.notes.append(f"class 1 is {one!r} by the alphabet alone: else --positive {typed(values[0])}")
     return _classes(*sorted(values, key=lambda value: value == one))
 
 
@@ -181,7 +185,7 @@ def _synonyms(one: str, other: str) -> bool:
 
 
 def _class_one(values: Sequence[str]) -> str:
-    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else the last.
+    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else ``""``.
 
     What both say, and remarks in brackets, do not count if they hide it, as in ``high permeability (A)``.
     """
@@ -194,7 +198,7 @@ def _class_one(values: Sequence[str]) -> str:
             return values[_affirms(last)]
         if _denies(first) != _denies(last):
             return values[_denies(first)]
-    return values[-1]
+    return ""
 
 
 def _affirms(text: str) -> bool:

@@ -1,9 +1,20 @@
 """Classes are two unless all are named; a text that may be a mistake, or be no class, stops with its line."""
 
+import shlex
+
 import pytest
 
 from benchmark.errors import UserError
 from tests.data.conftest import fields_of
+
+
+@pytest.mark.parametrize("texts", [("ano", "ne"), ("good", "won't"), ("active", "inactive"), ("yes", "no"), ("7", "9")])
+def test_where_words_do_not_say_which_is_class_1_a_line_does(tmp_path, texts):
+    fields = fields_of(tmp_path, texts)
+    assert ("by the alphabet alone" in fields["notes"]) == (texts[0] in ("ano", "good"))
+    if fields["notes"]:
+        (other,) = shlex.split(fields["notes"].partition("--positive ")[2])
+        assert fields_of(tmp_path, texts, positive=other)["positive"] == other == fields["negative"]
 
 
 @pytest.mark.parametrize("word", ["failed", "inconclusive", "Yes"])
