@@ -93,8 +93,9 @@ def of_words(target: Target, numbers: pd.Series, positive: str) -> dict[str, Any
     odd = [value for value in values if value not in pair] if pair else []
     if positive or odd or min(counts.values()) < FEWEST_OF_CLASS:
         word = min(odd or values, key=lambda value: counts[value])
-        hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; if it is a class, --classes "
-        raise _other_than_two(target, texts, f"{hint}'{','.join(values)}'")
+        named = "write no commas in it" if "," in "".join(values) else f"--classes {typed(','.join(values))}"
+        hint = f"; if {word!r} means a missing value, use --ignore-value {typed(word)}; if it is a class, {named}"
+        raise _other_than_two(target, texts, hint)
     return {"task": "classification", "classes": values}
 
 
@@ -112,7 +113,7 @@ def _refuse_unclear_words(target: Target, texts: pd.Series, numbers: pd.Series, 
         bound = "write a bound as in >10 and an approximate number as in ~10; " if re.search(r"\d", word) else ""
         raise UserError(
             f"{target.at(odd)}: expected a number, found {word!r}; {bound}if it means a missing value, use "
-            f"--ignore-value {word!r}{more}"
+            f"--ignore-value {typed(word)}{more}"
         )
 
 
@@ -143,7 +144,7 @@ def _chosen(target: Target, texts: pd.Series) -> dict[str, Any]:
     if len(odd):
         raise UserError(
             f"{target.at(odd)}: expected one of {', '.join(classes)}, found {counted(odd)}; if these mean missing "
-            f"values, use --ignore-value {odd.iloc[0]!r}"
+            f"values, use --ignore-value {typed(odd.iloc[0])}"
         )
     return _classes(*classes)
 

@@ -57,6 +57,14 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
         ),
         (["1", "1.0"], {}, "'y' holds only '1'"),
         (["low", "middle", "high", "huge"], {}, r"two classes, found 4: 'low' .*; if '.*' means a missing value"),
+        (
+            ["active", "inactive", "don't know"],
+            *({}, r"--ignore-value 'don'.''t know'; .* --classes 'active,don'.''t know,"),
+        ),
+        (
+            ["active", "inactive", "weak, odd"],
+            *({}, "--ignore-value 'weak, odd'; if it is a class, write no commas in it"),
+        ),
         (["Yes", "No", "y", "n"], {}, "'Yes' and 'y' seem to be the same class: write each class in one way"),
         (["TRUE", "FALSE", "1", "0"], {}, "'0' and 'FALSE', '1' and 'TRUE' seem to be the same class: write each"),
         (["0", "1", "0", "1", "0", "active"], {}, "'1' and 'active' seem to be the same class: write each class"),
