@@ -55,7 +55,7 @@ def of_numbers(target: Target, texts: pd.Series, positive: str) -> dict[str, Any
             f"{target.where}: expected classes, found {len(values)} different numbers: say where to cut them, with "
             "--positive '>= median' or --positive '>= 5'"
         )
-    if not few or (min(counts.values()) < FEWEST_OF_CLASS and not ({"0", "1"} < {*values} and len(values) == 3)):
+    if not few or (len(texts) < FEWEST_OF_CLASS * len(values) and not ({"0", "1"} < {*values} and len(values) == 3)):
         return {}
     rare = min(values, key=lambda value: (value in ("0", "1"), counts[value]))
     hint = ""

@@ -44,7 +44,7 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
         (["active"], {}, r"'y' holds only 'active'"),
         *(
             (texts, {}, "classes or numbers\\? Use --task classification or --task regression")
-            for texts in (["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"])
+            for texts in (["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"], [*"112123"])
         ),
         *(
             (["0", "1", "-1"], {"task": task}, r"-1 \(12 rows\).*--ignore-value -1; if it is a class, --classes=-1,0,1")
