@@ -30,13 +30,15 @@ TOTAL = re.compile(
 
 
 def folded(text: str) -> str:
-    """Return a label without what people do not mean by it: capitals, the encoding of accents, and blanks around it and
-    repeated in it.
+    """Return a label without what people do not mean by it: capitals, blanks around it and repeated in it, characters
+    that are not seen, and whether an accent is one of its own.
 
-    >>> folded(" Weakly  ACTIVE ")
-    'weakly active'
+    >>> folded(" Weakly  ACTIVE "), folded("acti\N{SOFT HYPHEN}ve\N{ZERO WIDTH SPACE}")
+    ('weakly active', 'active')
     """
-    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf")
+    return " ".join(text.split()).casefold()
 
 
 class Far(NamedTuple):

@@ -35,6 +35,10 @@ AS_CLASS = "; if it is a class, name all with --classes"
             ["inactive", "Active", " INACTIVE", "ACTIVE ", "Inactive", "active"],
             *({}, [0, 1], {"notes": "6 spellings of 2 classes, but for capitals and blanks"}),
         ),
+        (
+            ["gelöst", "gelo\u0308st", "fest\u200b", "\ufefffest"],
+            *({}, [1, 1, 0, 0], {"notes": "4 spellings of 2 classes"}),
+        ),
         *(
             (texts, {}, [*map(float, texts)], {"task": "regression", "positive": None})
             for texts in (SPREAD, WHOLE[1:11])
