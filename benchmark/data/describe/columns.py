@@ -37,6 +37,8 @@ QUANTITY = re.compile(
 )
 """Kinds of measurement, which are not compared as units are not."""
 MOST_CLASSES, MOST_CATEGORIES = 10, 100
+MOST_RELATIONS = 6
+"""Different texts of a column of relations that also has others, as OK beside >."""
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 
@@ -75,11 +77,12 @@ def present(texts: pd.Series) -> pd.Series:
 
 def is_relation(texts: pd.Series, name: str = "") -> bool:
     """Return whether a column holds relations of a value to the true one, such as = and >: all of its texts or, if its
-    name or most of the texts say so, some."""
+    name says so, most of them are signs or there are few others, such as OK, some."""
     there = present(texts)
     known = there.map(lambda text: bool(RELATION.fullmatch(text))).astype(bool)
-    signs = known & there.str.contains("[<>=≤≥]")
-    return bool(known.any() and (known.all() or named(name, "relation") or signs.mean() > 0.5))
+    signs = known & there.str.contains("[<>=≤≥＜＞]")
+    few = there.nunique() <= MOST_RELATIONS and (signs & (there != "=")).any()
+    return bool(known.any() and (known.all() or named(name, "relation") or signs.mean() > 0.5 or few))
 
 
 def is_unit(texts: pd.Series, name: str) -> bool:

@@ -33,6 +33,7 @@ CUT, SIX = {"positive": ">= 5"}, "6 of 36 values are bounds (< or >), left out"
             )
         ),
         *(({"rel": ["=", mark, "<", "="]}, FOUR, {}, "rel", "18 of 36 values are bounds") for mark in ("=", "", ">")),
+        ({"sign": ["", "＞", ""]}, ["1.5", "10", "2.5"], {}, "sign", "12 of 36 values are bounds"),
         *(
             ({"relation": ["=", ">", "=", word]}, ["1.5", "10", "2.5", word], {}, "relation", "9 of 27 values are b")
             for word in ("n.d.", "-")
@@ -94,6 +95,7 @@ def test_bounds_are_left_out_or_taken_as_values_and_may_decide_a_class(tmp_path)
             ({"relation": ["=", ">", word]}, ["1.5", "10", "2.5"], {}, rf"'relation', line 4: '{word}' is no relation")
             for word in ("A", "approx")
         ),
+        ({"flag": ["OK", ">", "OK"]}, ["1.5", "10", "2.5"], {}, "'flag', line 2: 'OK' is no relation: write = or noth"),
         *(
             ({name: FIRST, value: POTENCY}, PIC50, CUT, rf"may be of '{re.escape(value)}', which falls as 'y' rises")
             for name, value in FALLS
