@@ -75,9 +75,10 @@ def _fields(target: Target) -> dict[str, Any]:
     if given.task != "regression" and (chosen or not measured) and (of := of_numbers(target, plain(bare), positive)):
         return found | of
     if values.empty:
+        above = numbers[bounds == ">"] if (bounds == ">").any() else numbers
         raise UserError(
             f"{target.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
-            "cut them in two with --positive '>= 5'"
+            f"cut them in two with --positive '>= {above.min():.10g}'"
         )
     target.numbers = values
     return found | {"task": "regression"}
