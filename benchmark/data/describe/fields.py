@@ -60,8 +60,13 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     if smiles:
         refuse_reactions(table, smiles, file.name)
     target, meaning = meaning_of(table, given, file.name, notes, smiles)
-    if given.log10 and meaning["task"] == "classification" and not meaning.get("positive", "").startswith(">= "):
+    classes = meaning["task"] == "classification" and not meaning.get("positive", "").startswith(">= ")
+    if given.log10 and classes:
         raise UserError(f"{file.name}: --log10 needs a column of numbers, but {given.target!r} holds classes")
+    if given.merge == "mean" and classes:
+        raise UserError(
+            f"{file.name}: {given.target!r} holds classes, which have no mean: say --merge majority or drop"
+        )
     if smiles:
         name = given.id_column or names_column(table, columns, {given.target, smiles})
         split = given.split or "scaffold:0.8"

@@ -69,6 +69,7 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
         (["TRUE", "FALSE", "1", "0"], {}, "'0' and 'FALSE', '1' and 'TRUE' seem to be the same class: write each"),
         (["0", "1", "0", "1", "0", "active"], {}, "'1' and 'active' seem to be the same class: write each class"),
         (["active", "inactive"], {"log10": True}, "--log10 needs a column of numbers"),
+        *((texts, {"merge": "mean"}, "'y' holds classes, .* --merge majority or drop") for texts in (["0", "1"], "ab")),
     ],
 )
 def test_what_may_be_no_classes_is_refused_with_the_option_that_says_so(tmp_path, texts, given, message):
