@@ -298,6 +298,8 @@ def as_written(name: str) -> DatasetSpec:
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a slip: another is missing
         where = ".".join(map(str, first["loc"])) or first["type"]
+        if first["type"] == "extra_forbidden" and first["loc"][-1] in DatasetSpec.model_fields:  # added at the end
+            raise UserError(f"{path}: field '{where}': move it above [{first['loc'][0]}]") from error
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
 
 

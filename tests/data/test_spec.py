@@ -63,6 +63,7 @@ def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
         ('smiles = "mol"', 'id = "CID"\ndesalt = true', "desalt"),
         ('notes = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
         ('notes = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
+        ('notes = "', '[recipe]\nmissing = ["-1"]\n#"', "recipe.missing"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
@@ -71,6 +72,7 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
     with pytest.raises(UserError) as caught:
         load_spec(path)
     assert str(caught.value).startswith(f"{path}: field '{field}': ")
+    assert ("move it above [recipe]" in str(caught.value)) == (field == "recipe.missing")
 
 
 @pytest.mark.parametrize(
