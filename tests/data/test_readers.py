@@ -1,5 +1,6 @@
 """Raw bytes become rows of text with their line numbers."""
 
+import gzip
 import io
 import re
 import zipfile
@@ -146,7 +147,10 @@ WEB = "cannot be .*: it begins with .*, as JSON, a web page or"
         (b"PAR1 and no more", "cannot be read as a table"),
         *(
             (start + bytes(range(200)), OTHER)
-            for start in (b"BZh91AY&SY", b"\xfd7zXZ\0", b"ARROW1\0\0", b"\x80\x04\x95", b"\xd0\xcf\x11\xe0")
+            for start in (
+                *(b"BZh91AY&SY", b"\xfd7zXZ\0", b"ARROW1\0\0", b"\x80\x04\x95", b"\xd0\xcf\x11\xe0", b"%PDF-1.7\n"),
+                *(gzip.compress(b"a,b\n"), b"(\xb5/\xfd\x04", b"\x89HDF\r\n\x1a\n", b"SQLite format 3\0"),
+            )
         ),
         *(
             (start, WEB)
