@@ -43,8 +43,7 @@ def decimal_mark(table: pd.DataFrame, column: str, texts: pd.Series, file: str, 
             "--decimal , or --decimal ."
         )
     for mark in fits:
-        other = "." if mark == "," else ","
-        notes.append(f"{first!r} is read as {spelled(bare.iloc[0], mark)} (--decimal {other} reads it otherwise)")
+        notes.append(f"{first!r} is read as {spelled(bare.iloc[0], mark)}")
     return "".join(fits)
 
 
