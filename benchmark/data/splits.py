@@ -106,7 +106,8 @@ def given_split(parts: Sequence[str], lines: Sequence[int]) -> Split:
     meant = [part_of(text) for text in parts]
     for i, part in enumerate(meant):
         if part is None:
-            hint = "for numbers of folds, use --split fold:COLUMN"
+            folds = re.search(r"\d", parts[i])
+            hint = "for numbers of folds, use --split fold:COLUMN" if folds else "write one of these"
             raise UserError(
                 f"split 'given': expected train, test (or id), ood or validation, found {parts[i]!r} in "
                 f"line {lines[i]}; {hint if parts[i] else 'validation leaves a row out'}"
