@@ -114,6 +114,11 @@ def _unknown(table: pd.DataFrame, columns: Sequence[str], column: str, file: str
             f"{file}: no column {column!r}, but it stands on line {lines.iloc[0]}: if the names of the columns are "
             "there, remove what stands above them"
         )
+    if len(columns) == 1 and column in columns[0]:
+        return UserError(
+            f"{file}: no column {column!r}, but it stands in the only one, {columns[0][:60]!r}: name the mark between "
+            "the fields in a first line, as in sep=^ (or sep= and a blank)"
+        )
     return did_you_mean(f"column of {file}", column, columns)
 
 

@@ -38,7 +38,8 @@ NUMBERS = "".join(f"M-{i},{i / 7},{i % 2}\n" for i in range(30))
     ("content", "given", "message"),
     [
         ("id,SMILES,y\n", {}, r"assay\.csv: has a header and no rows: expected"),
-        ("smiles y\nCCO 1\n", {}, r"unknown column of assay\.csv 'y': .*smiles y"),
+        ("smiles y\nCCO 1\n", {}, r"no column 'y', but it stands in the only one, 'smiles y': name .*, as in sep="),
+        ("smiles\nCCO\n", {}, r"unknown column of assay\.csv 'y': .*smiles"),
         (f"Assay 7,\n,\nSMILES,y\n{TABLE}", {}, r"no column 'y', but it stands on line 3: if the names of the columns"),
         (f"SMILES,activity\n{TABLE}", {"target": "activty"}, r"unknown column of assay\.csv .*: did you mean 'activi"),
         (f",y\n{TABLE}", {}, "the column of SMILES has no name: write SMILES above it"),  # as R's write.csv names it
