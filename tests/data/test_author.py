@@ -11,6 +11,7 @@ import pytest
 
 from benchmark.data import author, downloads
 from benchmark.data.author import Changed, next_version, write_dataset
+from benchmark.data.checks.health import examine
 from benchmark.data.describe.fields import describe_file
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import feature_columns, load_rows
@@ -395,3 +396,9 @@ def test_an_update_may_have_marks_between_thousands_as_the_version_before(tmp_pa
     registered(file, task="regression", decimal=",")
     table(["4.321", "12.345", "999"]).to_csv(file, index=False)
     assert labelled(load_spec(str(next_version(file, "")[0])))[SMILES[0]] == 4321
+
+
+def test_a_dataset_of_the_user_that_cannot_be_read_stops_the_report_on_no_other(tmp_path, registry):
+    toml = registered(csv(tmp_path, ["0", "1"]))
+    (registry / "edited.toml").write_text(toml.read_text() + "half = \n")
+    assert examine(load_spec("assay"), 99, overlaps=True, through=lambda _: []).not_compared == ("edited",)

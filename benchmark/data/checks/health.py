@@ -21,6 +21,7 @@ from benchmark.data.rows import REASONS, Rows, load_rows, parent
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
 from benchmark.data.values import meant
+from benchmark.errors import UserError
 
 NEAR = 0.95
 """Lowest Tanimoto similarity (Morgan, 2048 bits, radius 2) of near-duplicates."""
@@ -282,11 +283,17 @@ def _overlaps(
     if not spec.smiles:
         return (), ()
     itself = spec.path, spec.name.partition("@")[0]
-    others = [as_written(name) for name in dataset_names()]
-    others = [of for of in others if of.smiles and (of.path, of.name) != itself and of.name != spec.name]
+    others, invalid = [], []
+    for name in dataset_names():
+        try:
+            of = as_written(name)
+        except UserError:  # one that is not asked for may be half edited
+            invalid.append(name)
+        else:
+            others += [of] if of.smiles and (of.path, of.name) != itself and of.name != spec.name else []
     table, unread = pairs([spec, *comparable(others)], through, only_first=True)
     found = (
         Overlap(row["second"], row["shared"], row["of_first"], row["of_second"], row["agreement"], row["one"])
         for row in table.sort_values("share", ascending=False).replace({np.nan: None}).to_dict("records")
     )
-    return tuple(found), unread
+    return tuple(found), [*invalid, *unread]
