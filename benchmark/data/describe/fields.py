@@ -1,6 +1,7 @@
 """Fields of a dataset's TOML, inferred from a user's table and what is said of it."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -45,9 +46,12 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     ``notes`` says how it was read, a line each. Raises UserError naming row and column, and the option for what can be
     read in two ways.
     """
+    content, table = table_of(file, options.get("sheet", ""))
+    columns = columns_of(file, options.get("sheet", ""))
+    alike = {unicodedata.normalize("NFKC", name): name for name in columns}  # as µ and μ, which look the same
+    for option in {"target", "smiles", "id_column"} & options.keys() if len(alike) == len(columns) else ():
+        options[option] = alike.get(unicodedata.normalize("NFKC", options[option]), options[option])
     given = Options(**options)
-    content, table = table_of(file, given.sheet)
-    columns = columns_of(file, given.sheet)
     for column in given.columns:
         if column not in columns:
             raise _unknown(table, columns, column, file.name)

@@ -11,7 +11,7 @@ from benchmark.data.describe.given import columns_of
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from tests.data.conftest import SMILES, csv, dataset, labelled, saved, workbook
+from tests.data.conftest import SMILES, csv, dataset, fields_of, labelled, saved, table, workbook
 
 ROWS = [["SMILES", "y"], *([s, i % 2] for i, s in enumerate(SMILES))]
 
@@ -67,6 +67,14 @@ def test_a_table_or_an_option_that_is_not_understood_is_refused_with_what_to_do(
     (tmp_path / "assay.csv").write_text(content)
     with pytest.raises(UserError, match=message):
         describe_file(tmp_path / "assay.csv", **({"target": "y"} | given))
+
+
+@pytest.mark.parametrize("names", [("IC50 (µM)", "IC50 (μM)"), ("gelo\u0308st", "gelöst")])
+def test_a_column_is_found_by_a_name_that_looks_the_same(tmp_path, names):
+    for written, typed in (names, names[::-1]):
+        rows = table(["0", "1"]).rename(columns={"y": written})
+        assert fields_of(tmp_path, rows, typed)["target"] == written
+        assert fields_of(tmp_path, rows.assign(**{typed: "0"}), written)["target"] == written
 
 
 def test_a_field_that_a_record_of_an_sdf_has_twice_is_refused_as_the_target(tmp_path):
