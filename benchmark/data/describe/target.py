@@ -91,7 +91,7 @@ def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
     chosen = pd.Series(False, texts.index)
     for word in ignored:
         chosen |= (held := _stand_for(target, word))
-        elsewhere = () if is_number(word) else target.columns
+        elsewhere = target.given.beside if is_number(word) else target.columns
         if not (held.any() or any(is_missing(target.table[name], (word,)).any() for name in elsewhere)):
             hint = ": give each of several texts an --ignore-value of its own" if "," in word else ""
             raise UserError(f"{target.where}: --ignore-value {word!r}: no field holds it{hint}")
