@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,8 @@ def _describes(toml: Path, file: Path) -> bool:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\W+", "_", text.lower()).strip("_")
+    letters = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"\W+", "_", letters).strip("_")
 
 
 def refuse_equal_names(targets: Sequence[str]) -> None:

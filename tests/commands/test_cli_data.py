@@ -162,6 +162,15 @@ def test_of_several_targets_none_is_a_feature_of_another(tmp_path, churn):
     assert "--one-hot kind: a target is no feature" in churn(*words, "--one-hot", "kind", code=2)
 
 
+def test_several_targets_may_have_any_letters_and_share_a_number_to_ignore_that_only_one_holds(tmp_path, churn):
+    rows = [f"S-{i},{i % 7},{(0, 1, -1)[i % 3]},{i % 2}" for i in range(36)]
+    (tmp_path / "assays.csv").write_text("\n".join(["name,size,Löslichkeit,活性", *rows]), encoding="utf-8")
+    words = ("new-dataset", str(tmp_path / "assays.csv"), "--target", "Löslichkeit,活性", "--to", str(tmp_path))
+    churn(*words, "--ignore-value", "-1")
+    assert [load_spec(str(tmp_path / f"assays_{name}.toml")).target[0] for name in ("loslichkeit", "")] == ["L", "活"]
+    assert "--ignore-value '-2': no field holds it" in churn(*words, "--ignore-value", "-2", code=2)
+
+
 @pytest.mark.parametrize(("option", "said"), [("--id", "name of a row"), ("--smiles", "column of molecules")])
 def test_a_target_names_no_row_as_the_names_of_test_rows_are_given_to_those_who_predict_them(make, option, said):
     for target in ("potency", "SMILES,potency"):
