@@ -19,7 +19,7 @@ GROUPED = {
     ".": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?"),
 }
 """Numbers with the decimal mark that is the key, perhaps with the other one between thousands."""
-LESS, GREATER = r"[=~≈]?[<＜]|≤|l[te]e?\b|less", r"[=~≈]?[>＞]|≥|g[te]e?\b|greater"
+LESS, GREATER = r"[=~≈]?[<\uff1c]|≤|l[te]e?\b|less", r"[=~≈]?[>\uff1e]|≥|g[te]e?\b|greater"
 RELATION = re.compile(
     rf"'?(?:(?P<less>{LESS})|(?P<greater>{GREATER})|[=~≈]|eq\b|equals?|exact)"
     r"(?: than)?(?: or)?(?: equals?)?(?: to)?[<>=~≈]?'?",
