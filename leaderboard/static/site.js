@@ -194,7 +194,9 @@ function leaderboard(board) {
     const visible = rows.filter((row) => !row.hidden);
     const says = (i) => { // something that differs between the methods; of what they are made of, those that are shown
       const compared = PARTS.includes(keys[i]) ? ranked.filter((row) => !row.hidden) : ranked;
-      return i >= 0 && (compared.length < 2 || new Set(compared.map((row) => row.cells[i].textContent.trim())).size > 1);
+      const texts = new Set(compared.map((row) => row.cells[i]?.textContent.trim()));
+      const tied = keys[i] === "place" && !texts.has("–"); // all have one range of places: nobody is shown to be first
+      return i >= 0 && (tied || compared.length < 2 || texts.size > 1);
     };
     const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });

@@ -190,6 +190,16 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
 
 
+def test_methods_that_are_not_told_apart_show_the_range_of_places_that_they_share(
+    page, built, make_cell, tmp_path
+) -> None:
+    shutil.copytree(built / "static", tmp_path / "static")
+    cells = [make_cell("d", method, seeds=(1, 2, 3)) for method in ("erm", "calm")]
+    (tmp_path / "index.html").write_text(first_page(collect(cells)))
+    replace(page, folder=tmp_path).open("index.html")
+    assert page.texts("#board tbody .place") == ["1–2", "1–2"]
+
+
 def test_the_board_of_the_ood_test_is_a_click_away_with_the_datasets_that_have_one(page: Page) -> None:
     page.open("index.html")
     assert page.texts(".samplings a") == ["in distribution", "out of distribution"]
