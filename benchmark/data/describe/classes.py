@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, permutations
+from shlex import quote
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmark.data.checks.missing import folded
-from benchmark.data.describe.columns import MOST_CLASSES, counted, in_rows, typed
+from benchmark.data.describe.columns import MOST_CLASSES, counted, in_rows
 from benchmark.data.describe.given import Target
 from benchmark.data.problem import plain
 from benchmark.data.values import NUMBER, is_number
@@ -23,7 +24,8 @@ POSITIVE = re.compile(
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un", "nicht ", "kein ")
 FEWEST_OF_CLASS = 10
-"""Rows of the rarest of three or more classes; fewer are taken for a typing error."""
+"""Rows of the rarest of three or more classes in words, fewer of which are taken for a typing error; for classes in
+whole numbers, the mean over classes."""
 
 
 def of_numbers(target: Target, texts: pd.Series, positive: str) -> dict[str, Any]:
@@ -93,8 +95,8 @@ def of_words(target: Target, numbers: pd.Series, positive: str) -> dict[str, Any
     odd = [value for value in values if value not in pair] if pair else []
     if positive or odd or min(counts.values()) < FEWEST_OF_CLASS:
         word = min(odd or values, key=lambda value: counts[value])
-        named = "write no commas in it" if "," in "".join(values) else f"--classes {typed(','.join(values))}"
-        hint = f"; if {word!r} means a missing value, use --ignore-value {typed(word)}; if it is a class, {named}"
+        named = "write no commas in it" if "," in "".join(values) else f"--classes {quote(','.join(values))}"
+        hint = f"; if {word!r} means a missing value, use --ignore-value {quote(word)}; if it is a class, {named}"
         raise _other_than_two(target, texts, hint)
     return {"task": "classification", "classes": values}
 
@@ -113,7 +115,7 @@ def _refuse_unclear_words(target: Target, texts: pd.Series, numbers: pd.Series, 
         bound = "write a bound as in >10 and an approximate number as in ~10; " if re.search(r"\d", word) else ""
         raise UserError(
             f"{target.at(odd)}: expected a number, found {word!r}; {bound}if it means a missing value, use "
-            f"--ignore-value {typed(word)}{more}"
+            f"--ignore-value {quote(word)}{more}"
         )
 
 
@@ -130,7 +132,7 @@ def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
     if not one:
         one = values[-1]
         if not all(map(is_number, values)):
-            target.notes.append(f"class 1 is {one!r} by the alphabet alone: else --positive {typed(values[0])}")
+            target.notes.append(f"class 1 is {one!r} by the alphabet alone: else --positive {quote(values[0])}")
     return _classes(*sorted(values, key=lambda value: value == one))
 
 
@@ -144,7 +146,7 @@ def _chosen(target: Target, texts: pd.Series) -> dict[str, Any]:
     if len(odd):
         raise UserError(
             f"{target.at(odd)}: expected one of {', '.join(classes)}, found {counted(odd)}; if these mean missing "
-            f"values, use --ignore-value {typed(odd.iloc[0])}"
+            f"values, use --ignore-value {quote(odd.iloc[0])}"
         )
     return _classes(*classes)
 

@@ -64,11 +64,6 @@ def counted(texts: pd.Series) -> str:
     return ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
 
 
-def typed(text: str) -> str:
-    """Return a text in quotes, as it can be typed in a shell."""
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
 def present(texts: pd.Series) -> pd.Series:
     """Return the texts that stand for no missing value, without blanks around them."""
     there = texts.str.strip()

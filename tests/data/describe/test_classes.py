@@ -22,7 +22,7 @@ def test_where_words_do_not_say_which_is_class_1_a_line_does(tmp_path, texts):
 def test_another_third_text_stops_with_its_line_and_the_option(tmp_path, word, count):
     texts = ["active", "inactive"] * 18
     texts[: 2 * count : 2] = [word] * count
-    message = rf"found 3: .*{word!r}.* is on line \d+; if {word!r} means a missing value, use --ignore-value {word!r}"
+    message = rf"found 3: .*{word!r}.* is on line \d+; if {word!r} means a missing value, use --ignore-value {word};"
     with pytest.raises(UserError, match=message):
         fields_of(tmp_path, texts)
     fields = fields_of(tmp_path, texts, ignore_value=[word])
@@ -59,7 +59,7 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
         (["low", "middle", "high", "huge"], {}, r"two classes, found 4: 'low' .*; if '.*' means a missing value"),
         (
             ["active", "inactive", "don't know"],
-            *({}, r"--ignore-value 'don'.''t know'; .* --classes 'active,don'.''t know,"),
+            *({}, """--ignore-value 'don'"'"'t know'; .* --classes 'active,don'"'"'t know,"""),
         ),
         (
             ["active", "inactive", "weak, odd"],

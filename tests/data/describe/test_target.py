@@ -99,7 +99,7 @@ def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
 def test_a_word_for_missing_is_said_and_is_a_class_where_it_is_named(tmp_path, word):
     texts = [word, "Mild", "Severe"]
     fields = fields_of(tmp_path, texts)
-    alphabet = "class 1 is 'Severe' by the alphabet alone: else --positive 'Mild'"
+    alphabet = "class 1 is 'Severe' by the alphabet alone: else --positive Mild"
     assert fields["positive"] == "Severe"
     assert fields["notes"] == f"taken as missing: '{word}' (12){AS_CLASS}\n{alphabet}"
     for others in (["Mild", "Severe"] * 5, ["5.1", "6.2"]):  # where it is rare, or beside numbers
@@ -133,7 +133,7 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
         (["", "NA", "nan"], {}, r"assay\.csv: column 'y' is empty"),
         ([">4", "<3", ">=3.5"], {}, r"'y': all 36 values are bounds .* --bounds exact, .* --positive '>= 3\.5'"),
         (["0", "1", "inf"], {}, r"'y', line 4: expected a number, found 'inf'"),
-        (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value 'seven'"),
+        (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value seven"),
         ([*(f"{i} nM" for i in range(12)), "dead"], {}, r"line 14: expected a number, found 'dead'; .* --ignore-value"),
         (["7,5", "6.25", "3"], {}, r"'7,5' has a decimal comma, but '6\.25' on line 3 a point"),
         (["95%", "0.5", "77%"], {}, r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"),
