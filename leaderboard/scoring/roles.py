@@ -50,7 +50,8 @@ REPEATS = frozenset(("run", "runs", "seed", "seeds", "model", "models", *SAMPLES
 PREDICTS = ROLES["predicted"] - {"output", "outputs"}
 QUANTITIES = ROLES["about"] | {"confidence", "entropy", "rank", "time", "runtime", "stability", "residual", "error"}
 """Words for what a model may predict, as in ``logp_pred`` and ``fold0_pred``, while ``pred_std`` is no prediction."""
-AVERAGES = frozenset(("mean", "avg", "average", "median", "votes", "mw", "logp", "tpsa"))
+DESCRIPTORS = frozenset(("mw", "logp", "tpsa"))
+AVERAGES = DESCRIPTORS | {"mean", "avg", "average", "median", "votes"}
 """Words of other roles in names of columns that may be predictions after all, if nothing else is."""
 SUMMARIES = ROLES["summary"] | {"ensemble", "consensus", "all", "pooled"}
 """Words that in a column of runs name no run."""
@@ -173,9 +174,9 @@ def role_of(name: str) -> str:
     spelled = [word for word in words(name) if not word.isdigit()]
     if len(spelled) == 2 and spelled[0] in QUANTITIES and spelled[1] in PREDICTS:
         return "predicted"
-    if {"run", "seed", "model"} & {*spelled} and {"logp", "mw", "tpsa"} & {*spelled}:
-        return ""  # of a run, and thus no descriptor
-    return next((role for role, known in ROLES.items() if not known.isdisjoint(words(name))), "")
+    role = next((role for role, known in ROLES.items() if not known.isdisjoint(words(name))), "")
+    of_run = role == "about" and REPEATS & {*spelled} and ROLES["about"] & {*spelled} <= DESCRIPTORS
+    return "" if of_run else role  # no descriptor is of a run
 
 
 def stem(name: str) -> tuple[str, ...]:

@@ -632,9 +632,16 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(LEVELS[:, 0].argsort(axis=0)[::-1], "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': never")),
         (wide(np.array([TRUE + 3, TRUE + 4]), "run{}"), "2 runs: run0, run1.", {"kind": "values"}),
         (wide(VALUES, "run{}_logP"), "5 runs: run0_logP … run4_logP."),
+        *(
+            (
+                wide(VALUES[:2], f"{word}{{}}_logD", **{f"{word}{r}_logP": VALUES[2 + r] for r in range(2)}),
+                UserError(f"'{word}0_logD', '{word}1_logD', '{word}0_logP', '{word}1_logP': each may be the pred"),
+            )
+            for word in ("run", "replicate")
+        ),
         (
-            wide(VALUES[:2], "run{}_logD", run0_logP=VALUES[2], run1_logP=VALUES[3]),
-            UserError("'run0_logD', 'run1_logD', 'run0_logP', 'run1_logP': each may be the predictions"),
+            wide(VALUES[:2], "run{}_logP", run0_logP_std=0.1 * VALUES[2], run1_logP_std=0.1 * VALUES[3]),
+            "2 runs: run0_logP, run1_logP; left out: run0_logP_std, run1_logP_std.",
         ),
         (wide(CHANCE, "seed{}", y_true=TRUE, seed5=0), UserError("'seed5': the same in every row.* --runs")),
         (wide(CLASS, "seed{}", y_true=TRUE, seed5=1), UserError("'seed5': the same in every row.* --runs")),
