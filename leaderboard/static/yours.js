@@ -125,7 +125,9 @@ function parse(text, ids, task) {
   if (summary) throw new Error(`${summary} is by its name no retraining: leave out its rows.`);
   const every = [...runs];
   for (const [i, [name, run]] of task === "regression" ? [] : every.entries()) {
-    const pair = every.slice(i + 1).find(([, other]) => run.every((p, t) => Math.abs(p + other[t] - 1) < 0.0101));
+    const near = (p) => Math.abs(p) < 0.0101;
+    if (run.every((p) => near(p - 0.5))) continue; // as any two that know nothing
+    const pair = every.slice(i + 1).find(([, other]) => run.every((p, t) => near(p + other[t] - 1)));
     if (pair) throw new Error(`${name} and ${pair[0]} sum to 1, as the probabilities of both classes do: expected those of class 1, a column for each retraining.`);
   }
   if (runs.size < 2) throw new Error("One retraining has no churn: expected two or more.");

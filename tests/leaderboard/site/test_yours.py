@@ -170,6 +170,11 @@ def test_it_says_how_large_a_difference_so_many_retrainings_find(browser, folder
     assert "difference from ERM in matched churn that so many" in browser.texts("#needed")[0]
 
 
+def test_retrainings_that_know_nothing_are_not_taken_for_both_classes(given: Given, erm: Predictions) -> None:
+    said = given("D", wide(erm, 0.5 + 0.005 * np.random.default_rng(5).uniform(-1, 1, (3, 40))))
+    assert "3 retrainings, 40 examples of D. No place: accuracy is " in said[0]
+
+
 def test_predicted_classes_have_no_matched_churn(given: Given, erm: Predictions) -> None:
     said = given("D", wide(erm, np.where(np.random.default_rng(4).random((3, 40)) < 0.1, 1 - erm.y, erm.y)))
     assert "By churn, place " in said[0]
