@@ -6,6 +6,7 @@ Where names and contents allow two readings, the user is asked.
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -647,7 +648,8 @@ class Reading:
             ]
             if alone:
                 raise self.ask(alone, "no class in common with the other columns", "--runs")
-            self._check_agree(chosen, [np.array([*map(plain, c.encoded[1]), ""])[c.encoded[0]] for c in columns])
+            at = self.grid.at[0]
+            self._check_agree(chosen, [np.array([*map(plain, c.encoded[1]), ""])[c.encoded[0][at]] for c in columns])
             return
         if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
             return  # the row is named when it is read
@@ -671,9 +673,16 @@ class Reading:
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
 
     def _check_agree(self, chosen: Roles, labels: Sequence[np.ndarray]) -> None:
-        """Raise UserError for two columns of classes that never agree, such as the first and the second choice."""
+        """Raise UserError for two columns of classes that never agree, such as the first and the second choice.
+
+        They are two runs if chance alone would let them agree in few rows, as whole numbers of many sizes do.
+        """
         for (one, a), (other, b) in combinations([*zip(chosen.predicted, labels, strict=True)][:64], 2):
-            if len(a) >= 10 and (a != b).all():
+            if (a == b).any():
+                continue
+            found = Counter(b.tolist())
+            by_chance = sum(n * found[text] for text, n in Counter(a.tolist()).items()) / len(a)
+            if by_chance >= 5:
                 raise self.ask([one, other], "never the same class in a row, so they are no two runs", "--runs")
 
     def _truth(self, chosen: Roles) -> str:

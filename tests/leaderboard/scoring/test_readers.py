@@ -631,6 +631,10 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(WORD[[CLASS[0], 1 - CLASS[0]]], "run{}", y_true=TRUE), UserError("'run0', 'run1': never .* --runs")),
         (wide(LEVELS[:, 0].argsort(axis=0)[::-1], "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': never")),
         (wide(np.array([TRUE + 3, TRUE + 4]), "run{}"), "2 runs: run0, run1.", {"kind": "values"}),
+        (
+            pd.DataFrame({"id": range(15), "run0": range(20, 35), "run1": range(21, 36), "y_true": IC50[:15]}),
+            "2 runs: run0, run1; truth: y_true.",
+        ),
         (wide(VALUES, "run{}_logP"), "5 runs: run0_logP … run4_logP."),
         *(
             (
