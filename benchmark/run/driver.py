@@ -118,24 +118,7 @@ def fill(
     tally = Tally()
     outbox.prepare()
     store = tracking.Store()
-    with outbox.lock():
-        waiting = outbox.pending()
-    for path in waiting:
-        try:
-            if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
-                report(f"recorded from {path}: {cell.title} on {cell.key.place}")
-        except UserError as error:
-            report(f"DAMAGED  {error}")
-    statuses = store.statuses(cell.key for cell in cells)
-    finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
-    for planned in cells:
-        if statuses.get(planned.key.digest) == tracking.GONE:
-            name = f"{planned.title} on {planned.key.place}"
-            report(f"missing  {name}: its predictions are gone from the store, so it is trained again")
-    kept = {path.name for path in tally.unrecorded}
-    todo = [cell for cell in cells if force or cell.key.digest not in finished | kept]
-    if not study:
-        store.adopt({cell.key.digest for cell in cells} & finished)
+    todo = _missing(cells, store, tally, force, report, adopted=not study)
     store.refuse_closed(cell.key for cell in todo)
     tally.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
@@ -150,28 +133,60 @@ def fill(
                     _record_failure(store, result, tally)
             else:
                 with deferred():
-                    spec = load_spec(planned.dataset) if planned.dataset else None
-                    reports = health_text.reports(spec, planned.key.canonical_seed) if spec else {}
-                    result = replace(result, reports=reports).with_facts(study=study)
-                    tally.trained.append(result)
-                    path = outbox.save(result)
-                    if tally.trouble:  # the store has failed, so do not wait for it again
-                        tally.unrecorded.append(path)
-                    else:
-                        try:
-                            _hand_over(path, store, tally, report)
-                        except UserError as error:
-                            tally.trained.pop()
-                            tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
-                            report(tally.failed[-1].reason)
-                            _record_failure(store, tally.failed[-1], tally)
-                            continue
-                report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
+                    kept = _keep(planned, result.with_facts(study=study), store, tally, report)
+                if kept:
+                    report(f"finished {result.title} on {result.key.place}: {_headline(result)}")
     if any(own_parts(cell.method) for cell in todo):  # a thread that one leaves would keep its worker, and us, for ever
         get_reusable_executor(reuse=True).shutdown(kill_workers=True)
     if tally.trained:
         opening.analyse(store.uri)
     return tally
+
+
+def _missing(
+    cells: Sequence[Planned], store: tracking.Store, tally: Tally, force: bool, report: Report, adopted: bool
+) -> list[Planned]:
+    """Return the cells to train, once those that wait on disk are recorded; those of studies may be ``adopted``."""
+    from benchmark.store.tracking import GONE
+
+    with outbox.lock():
+        waiting = outbox.pending()
+    for path in waiting:
+        try:
+            if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
+                report(f"recorded from {path}: {cell.title} on {cell.key.place}")
+        except UserError as error:
+            report(f"DAMAGED  {error}")
+    statuses = store.statuses(cell.key for cell in cells)
+    finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
+    for planned in cells:
+        if statuses.get(planned.key.digest) == GONE:
+            name = f"{planned.title} on {planned.key.place}"
+            report(f"missing  {name}: its predictions are gone from the store, so it is trained again")
+    if adopted:
+        store.adopt({cell.key.digest for cell in cells} & finished)
+    kept = {path.name for path in tally.unrecorded}
+    return [cell for cell in cells if force or cell.key.digest not in finished | kept]
+
+
+def _keep(planned: Planned, cell: Cell, store: tracking.Store, tally: Tally, report: Report) -> bool:
+    """Save a cell on disk, with the reports on its data, and record it; False if it was damaged, and has failed."""
+    spec = load_spec(planned.dataset) if planned.dataset else None
+    reports = health_text.reports(spec, planned.key.canonical_seed) if spec else {}
+    cell = replace(cell, reports=reports)
+    path = outbox.save(cell)
+    if tally.trouble:  # the store has failed, so do not wait for it again
+        tally.unrecorded.append(path)
+    else:
+        try:
+            _hand_over(path, store, tally, report)
+        except UserError as error:
+            tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
+            report(tally.failed[-1].reason)
+            _record_failure(store, tally.failed[-1], tally)
+            return False
+    tally.trained.append(cell)
+    return True
 
 
 @contextmanager
