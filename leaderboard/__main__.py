@@ -360,9 +360,6 @@ def submit(
     if verify:
         _verify(folder, submissions, dataset, sampling or "halves")
         return
-    from leaderboard.read import published
-    from leaderboard.submission.check import validate
-    from leaderboard.submission.place import places
     from leaderboard.submission.read import folders, open_folder
 
     open_folder(folder)  # before the published results are read, which takes seconds
@@ -370,15 +367,22 @@ def submit(
         typer.echo(f"{submissions}: no submission (METHOD/VERSION) to search for copies", err=True)
     if check:
         _check(folder, submissions, comment)
-        return
+    else:
+        _record(folder, submissions, claim(out or Path("site")))
+
+
+def _record(folder: Path, submissions: Path, pages: Path) -> None:
+    """Check a submission, record it, and show its place on the ``pages``."""
     from benchmark.store.tracking import Store
     from leaderboard import site
+    from leaderboard.read import published
     from leaderboard.read.stored import read
     from leaderboard.site.frame import url_prefixes
+    from leaderboard.submission.check import validate
+    from leaderboard.submission.place import places
     from leaderboard.submission.verify import check_code, mark
     from leaderboard.write.formats import to_markdown
 
-    pages = claim(out or Path("site"))
     submission = validate(folder, submissions, published.shipped())
     unchecked = check_code(submission)
     store = Store()
