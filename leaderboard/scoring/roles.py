@@ -4,11 +4,13 @@ The names are those that chemprop, scikit-learn, XGBoost, LightGBM, CatBoost, Au
 Where names and contents allow two readings, the user is asked.
 """
 
+import csv
 import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from itertools import combinations
 from pathlib import Path
 
@@ -150,7 +152,9 @@ def typed(names: Iterable[str]) -> str:
     >>> print(typed(["p0", "p (active, 1)"]))
     'p0,"p (active, 1)"'
     """
-    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return shlex.quote(line.getvalue())
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -159,8 +163,8 @@ def names_in(text: str) -> tuple[str, ...]:
     >>> names_in('p0, "p (active, 1)",')
     ('p0', 'p (active, 1)')
     """
-    found = re.findall(r'\s*"([^"]+)"\s*(?=,|$)|([^,]+)', text)
-    return tuple(name for name in (quoted or bare.strip() for quoted, bare in found) if name)
+    rows = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
+    return tuple(name.strip() for row in rows for name in row if name.strip())
 
 
 def role_of(name: str) -> str:

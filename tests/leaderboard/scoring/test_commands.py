@@ -46,6 +46,7 @@ def placed(world, monkeypatch):
     [
         ({"y_true": np.array(["no effect", "toxic, severe"])[Y], "y_pred": Y}, (0, 1), "--classes"),
         ({"y_true": Y, "score (a, b)": BASE}, (-1, 1), "--logits"),
+        ({"y_true": Y, 'score ("a", b)': BASE}, (-1, 1), "--logits"),
     ],
 )
 def test_an_option_that_an_error_names_is_typed_as_it_stands_there(columns, ends, option, tmp_path) -> None:
