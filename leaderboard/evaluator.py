@@ -178,8 +178,9 @@ def _compared(old: "Runs", new: "Runs", regressor: bool) -> "tuple[dict[str, Est
     from leaderboard.scoring.score import score
 
     if several := next((runs for runs in (old, new) if len(runs.names) > 1), None):
+        more = ", …" if len(several.names) > 3 else ""
         raise UserError(
-            f"{several.source}: found {len(several.names)} runs ({', '.join(several.names[:3])}, …): expected one "
+            f"{several.source}: found {len(several.names)} runs ({', '.join(several.names[:3])}{more}): expected one "
             "prediction for each row; evaluate's argument predictions names the column that is meant"
         )
     both = together((old, new), f"{old.source} and {new.source}")

@@ -274,7 +274,7 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
 @pytest.mark.parametrize("values", [np.eye(3, 9), np.eye(3, 9, dtype=int)])
 def test_the_members_of_an_ensemble_are_refused_with_the_argument_that_names_one(values: np.ndarray) -> None:
     old, new = Runs.of(values), Runs.of(values[::-1])
-    with pytest.raises(UserError, match=r"found 3 runs \(1, 2, 3, …\).* argument predictions names the column"):
+    with pytest.raises(UserError, match=r"found 3 runs \(1, 2, 3\).* argument predictions names the column"):
         _compared(old, new, values.dtype == float)
 
 
