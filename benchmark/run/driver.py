@@ -174,6 +174,7 @@ def _keep(planned: Planned, cell: Cell, store: tracking.Store, tally: Tally, rep
     spec = load_spec(planned.dataset) if planned.dataset else None
     reports = health_text.reports(spec, planned.key.canonical_seed) if spec else {}
     cell = replace(cell, reports=reports)
+    tally.trained.append(cell)  # before Ctrl-C can end the recording, which counts it
     path = outbox.save(cell)
     if tally.trouble:  # the store has failed, so do not wait for it again
         tally.unrecorded.append(path)
@@ -181,11 +182,11 @@ def _keep(planned: Planned, cell: Cell, store: tracking.Store, tally: Tally, rep
         try:
             _hand_over(path, store, tally, report)
         except UserError as error:
+            tally.trained.pop()
             tally.failed.append(Failed(planned, f"DAMAGED  {error}"))
             report(tally.failed[-1].reason)
             _record_failure(store, tally.failed[-1], tally)
             return False
-    tally.trained.append(cell)
     return True
 
 
