@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import chain
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
@@ -97,10 +97,10 @@ class Dataset:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what other processes get: neither what has been computed nor the reports of runs."""
-        cells = [{split: replace(cell, reports={}) for split, cell in entry.cells.items()} for entry in self.entries]
-        entries = tuple(replace(entry, cells=of) for entry, of in zip(self.entries, cells, strict=True))
-        fields = {"name": self.name, "entries": entries, "notes": self.notes, "groups": self.groups}
-        return fields | {"computed": {}}
+        bare = ({s: replace(cell, reports={}) for s, cell in entry.cells.items()} for entry in self.entries)
+        own = {known.name: getattr(self, known.name) for known in fields(self)}
+        entries = tuple(replace(entry, cells=cells) for entry, cells in zip(self.entries, bare, strict=True))
+        return own | {"entries": entries, "computed": {}}
 
     @property
     def facts(self) -> Facts:
