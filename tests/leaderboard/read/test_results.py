@@ -1,5 +1,6 @@
 """Cells sorted into datasets and entries, and the addresses of methods."""
 
+import pickle
 from dataclasses import replace
 from functools import partial
 
@@ -113,3 +114,14 @@ def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):
     results = collect([make_cell("erm", np.full((3, 20, 2), 0.5))])
     assert with_groups(results, {"made_up": "a,b\n1,2\n"}).datasets[0].groups == {}
     assert with_groups(results, {"made_up": "id,group\nm0001,x\nm0002\n"}).datasets[0].groups == {"m0001": "x"}
+
+
+def test_other_processes_get_all_of_a_dataset_but_reports_and_what_was_computed(make_cell):
+    told = replace(make_cell("erm", np.full((3, 20, 2), 0.5)), reports={"health.txt": "told"})
+    dataset = replace(collect([told]).datasets[0], notes=("a note",), groups={"one": "a group"})
+    dataset.computed["boards"] = ()
+    sent = pickle.loads(pickle.dumps(dataset))
+    known = [(of.name, of.notes, of.groups, [entry.title for entry in of.entries]) for of in (sent, dataset)]
+    assert known[0] == known[1]
+    assert (sent.computed, sent.cells[0].reports) == ({}, {})
+    assert dataset.cells[0].reports == told.reports
