@@ -3,7 +3,7 @@
     git worktree add /tmp/before COMMIT
     python tools/speed.py --before /tmp/before > tables.md
 
-It takes about an hour, in which the machine should do nothing else, and measures what docs/performance.md tabulates.
+It takes 42 minutes or more, in which the machine should do no more, and measures what docs/performance.md tabulates.
 ``--table`` chooses tables, also those that are only measured when they are named. Each line is measured in a process
 and an empty home of its own, after what it does before its ``yield``; lines of a table take turns, and the median
 counts. Without ``--before``, waits have the times of this checkout alone.
