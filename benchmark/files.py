@@ -16,7 +16,7 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-import pooch
+from platformdirs import user_cache_dir
 
 from benchmark.errors import UserError
 
@@ -217,7 +217,7 @@ def reserved(path: Path) -> Iterator[None]:
 
 def cache_folder() -> Path:
     """Return ``CHURN_CACHE_DIR`` or the user's cache folder; downloads are in ``raw/``, derived data in ``made/``."""
-    return folder_of("CHURN_CACHE_DIR") or Path(pooch.os_cache("churn-benchmark")).absolute()
+    return folder_of("CHURN_CACHE_DIR") or Path(user_cache_dir("churn-benchmark")).absolute()
 
 
 def named(start: str, recipe: object, suffix: str = "") -> str:

@@ -120,7 +120,11 @@ def leave_one_out(quantity: np.ndarray) -> tuple[float, np.ndarray]:
         return float(np.divide(total, r * (r - 1) / 2)), (total - by_run) / ((r - 1) * (r - 2) / 2)
 
 
-def influence(splits: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+Influence = tuple[float, list[np.ndarray]]
+"""A mean over splits, and the influence (R,) of each split's runs on it."""
+
+
+def influence(splits: Sequence[np.ndarray]) -> Influence:
     """Return the mean over splits, and the influence (R,) of each split's runs on it.
 
     The squared influences add up to the jackknife's variance; they are nan if there are too few runs to leave one out,

@@ -11,7 +11,7 @@ import numpy as np
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.catalogue import CHURN, find
 from benchmark.measure.estimate import estimate as of_measure
-from benchmark.measure.intervals import Estimate, jackknife, leave_one_out
+from benchmark.measure.intervals import Estimate, Influence, influence, jackknife
 from benchmark.registry import make_method
 from benchmark.study.text import measure_of
 from benchmark.types import TASKS, Predictions
@@ -196,18 +196,18 @@ def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tupl
     """
     if not names:
         raise Missing("the file has no rows of the table main, which name the datasets to rank over")
-    missing, churns = [], list[list[list[np.ndarray]]]()
+    missing, churns = [], list[list[Influence]]()
     for name in names:
         churns.append([])
         for method in RANKED:
             try:
                 cell = _find(results, name, method, split)[1].cells[split]
-                churns[-1].append([CHURN.of_runs(cell.predictions["id"])])
+                churns[-1].append(influence([CHURN.of_runs(cell.predictions["id"])]))
             except Missing as reason:
                 missing.append(reason)
     if missing:
         raise Missing(f"{len(missing)} of {len(names) * len(RANKED)} cells are missing: {missing[0]}")
-    values = np.array([[leave_one_out(by_run)[0] for (by_run,) in row] for row in churns])
+    values = np.array([[value for value, _ in row] for row in churns])
     ranking = friedman(values, RANKED, list(names))
     ranks = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns), strict=True)}
     ranks["chi2", ""] = Ours(Estimate(ranking.chi2, np.nan, np.nan))

@@ -5,14 +5,16 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
+from joblib import cpu_count
+from joblib.externals.loky import get_reusable_executor
 
 from benchmark.files import cache_folder, read, write
 from benchmark.store.cell import Cell, encode
@@ -20,6 +22,8 @@ from leaderboard.read.results import Dataset, once
 
 DAYS = 30
 """Days without use after which a result is removed from the cache."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+POOL: Mapping[str, Any] = {"timeout": 300, "env": ONE_THREAD}
 
 
 @dataclass(frozen=True)
@@ -34,17 +38,24 @@ class Job:
     given: tuple[Any, ...]
 
 
+def start(jobs: Sequence[Job]) -> None:
+    """Let ``made`` use no more processes than there are ``jobs`` to make, until the next call.
+
+    A process takes seconds to start and import, in which it would only compete with this one and with its siblings.
+    """
+    new = sum(not (_folder() / job.name).exists() for job in jobs)
+    get_reusable_executor(min(new or cpu_count(), cpu_count()), **POOL)
+
+
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
     Other processes start while jobs are still to come, before the caller consumes the results, which it gets while
-    others are still made. A result in the cache is checked, and made again if it is damaged. Joblib gets each job by
-    itself: its lock, which is held while it takes tasks from an iterator, would stop every process if a job came from
-    an iterator that itself waits for others.
+    others are still made. A result in the cache is checked, and made again if it is damaged.
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
-    new: dict[str, Iterator[bytes]] = {}
+    new: dict[str, Future[bytes]] = {}
     for job in jobs:
         order.append(job.name)
         if job.name in results or job.name in new:
@@ -52,8 +63,7 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         path = _folder() / job.name
         content = read(path)
         if content is None:
-            task = delayed(_make)(job, path)
-            new[job.name] = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")([task])
+            new[job.name] = get_reusable_executor(reuse=True, **POOL).submit(_make, job, path)
             continue
         results[job.name] = content
         try:
@@ -62,10 +72,14 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
             write(path, content)
 
     def take() -> Iterator[bytes]:
-        for name in order:
-            if name in new:
-                (results[name],) = new.pop(name)  # to its end: joblib ends all other work if one is dropped before
-            yield results[name]
+        try:
+            for name in order:
+                if name in new:
+                    results[name] = new.pop(name).result()
+                yield results[name]
+        finally:
+            for unwanted in new.values():
+                unwanted.cancel()
 
     return take()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.measure.intervals import Estimate, influence
+from benchmark.measure.intervals import Estimate, Influence
 
 ALPHA = 0.05
 
@@ -91,14 +91,12 @@ def critical_difference(n: int, k: int) -> float:
     return float(q * np.sqrt(k * (k + 1) / (6 * n)))
 
 
-Quantities = Sequence[Sequence[Sequence[np.ndarray]]]
-"""Arrays by dataset, method and canonical split: (R,) per run or (R, R) per pair; a missing cell has no split."""
-
-
 def rank_intervals(
-    quantities: Quantities, families: Sequence[str] | None = None, resamples: int = 2000
+    cells: Sequence[Sequence[Influence]], families: Sequence[str] | None = None, resamples: int = 2000
 ) -> tuple[Estimate, ...]:
     """Return the mean ranks (M,) with intervals, those of ``friedman``, for other retrainings on the same datasets.
+
+    ``cells`` are what ``influence`` returns, by dataset and method; a missing cell is nan, without a split.
 
     Drawing runs with replacement would pair a run with itself, which never churns. Instead each run r gets a random
     weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) · √((R−1)/R) ·
@@ -113,8 +111,7 @@ def rank_intervals(
     methods near ties, that rank lies closer to the middle than the rank of their true values. Intervals are nan
     if any counted method has only one run, or two of a pairwise quantity.
     """
-    n_methods = len(quantities[0]) if len(quantities) else 0
-    cells = [[influence(splits) if len(splits) else (np.nan, []) for splits in methods] for methods in quantities]
+    n_methods = len(cells[0]) if cells else 0
     values = np.array([[value for value, _ in methods] for methods in cells]).reshape(len(cells), n_methods)
     members = _blocks(values, families)
     if not members:

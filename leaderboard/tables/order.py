@@ -18,16 +18,16 @@ from benchmark.measure.catalogue import KEPT, ORDER, churn
 from benchmark.measure.intervals import (
     FEWEST_EXAMPLES,
     Estimate,
+    Influence,
     IntervalKind,
     holm,
     influence,
     jackknife,
-    leave_one_out,
     paired,
     weighted,
 )
 from benchmark.measure.measure import Measure
-from benchmark.types import Task
+from benchmark.types import Predictions, Task
 from leaderboard.read.results import PLURAL, AggregationUnit, Dataset, Entry, once, unit_weights, units
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 
@@ -145,21 +145,22 @@ def order(
     """
     if not titles or not block:
         return Order(None, {}, {}, np.empty((len(block), 0)))
-    values = _means([[_values(dataset, title, ORDER[dataset.task], evalset) for title in titles] for dataset in block])
+    values = np.array([[_influence(d, title, ORDER[d.task], evalset)[0] for title in titles] for d in block])
     means = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
     titles = [title for title in titles if ranked is None or title in ranked]
     if len(titles) < 2:
         return Order(None, {}, means, values)
-    churns = [[_values(dataset, title, churn(dataset.task), evalset) for title in titles] for dataset in block]
-    once = None if kind == "paper" else units(block, unit)
-    ranking = friedman(_means(churns), titles, [dataset.title for dataset in block], once)
-    estimates = rank_intervals(churns, once)
+    churns = [[_influence(dataset, title, churn(dataset.task), evalset) for title in titles] for dataset in block]
+    counted_as = None if kind == "paper" else units(block, unit)
+    means_of_churn = np.array([[value for value, _ in row] for row in churns])
+    ranking = friedman(means_of_churn, titles, [dataset.title for dataset in block], counted_as)
+    estimates = rank_intervals(churns, counted_as)
     return Order(ranking, dict(zip(titles, estimates, strict=True)), means, values)
 
 
 @once
 def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
-    """Return what orders go by: by test and measure, and by title, the values by run or pair of runs of each split.
+    """Return what orders go by: by test and measure, and by title, the value and each run's influence on each split.
 
     They are those of the entries that lack nothing, for what is ``counted``.
     """
@@ -167,7 +168,7 @@ def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
     cells = {e.title: [e.cells[split].only(seeds) for split, seeds in counted(dataset).items()] for e in complete}
     return {
         f"{evalset}/{measure.key}": {
-            title: [measure.of_runs(cell.predictions[evalset]).tolist() for cell in of_splits]
+            title: [_of_split(cell.predictions[evalset], measure) for cell in of_splits]
             for title, of_splits in cells.items()
         }
         for evalset in dataset.evalsets
@@ -175,14 +176,15 @@ def values_of(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
     }
 
 
-def _values(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> list[np.ndarray]:
-    """Return a measure of a method, which lacks nothing, by run or pair of runs, for what is ``counted``."""
-    return [np.array(of_split) for of_split in values_of(dataset)[f"{evalset}/{measure.key}"][title]]
+def _of_split(p: Predictions, measure: Measure) -> list[Any]:
+    value, (runs,) = influence([measure.of_runs(p)])
+    return [value, runs.tolist()]
 
 
-def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
-    """Return the means over splits (D, M) of the values of ``_values``."""
-    return np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
+def _influence(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> Influence:
+    """Return a measure of a method, which lacks nothing, and the influence of its runs, for what is ``counted``."""
+    splits = values_of(dataset)[f"{evalset}/{measure.key}"][title]
+    return float(np.mean([value for value, _ in splits])), [np.array(runs) / len(splits) for _, runs in splits]
 
 
 def in_order(churn: Mapping[str, float], kept: Collection[str]) -> tuple[list[str], list[str]]:
@@ -238,7 +240,7 @@ def resolution(
     """
     pairs = tuple(pairs)
     weights, titles = weights_of(block, kind), {title for pair in pairs for title in pair}
-    of_datasets = [{t: influence(_values(d, t, ORDER[d.task], evalset)) for t in titles} for d in block]
+    of_datasets = [{t: _influence(d, t, ORDER[d.task], evalset) for t in titles} for d in block]
     sizes = [sum(len(d.cell(split).predictions[evalset].ids) for split in counted(d)) for d in block]
 
     def compared(first: str, second: str) -> Iterator[Estimate]:
@@ -299,8 +301,9 @@ def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs
     """Return the mean of a method over ``block``, as in ``order``, on each split that counts on all datasets."""
     splits = sorted(set.intersection(*(set(counted(dataset)) for dataset in block)))
     weights = weights_of(block, kind)
-    values = [dict(zip(counted(d), _values(d, title, ORDER[d.task]), strict=True)) for d in block]
-    return {s: float(weights @ np.array([leave_one_out(by_split[s])[0] for by_split in values])) for s in splits}
+    known = [values_of(d)[f"id/{ORDER[d.task].key}"][title] for d in block]
+    values = [dict(zip(counted(d), of_splits, strict=True)) for d, of_splits in zip(block, known, strict=True)]
+    return {s: float(weights @ np.array([by_split[s][0] for by_split in values])) for s in splits}
 
 
 def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray, first: int = 5) -> tuple[float, float]:

@@ -4,6 +4,7 @@ This is the larger part of a build. It depends on nothing but the cells of one d
 """
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter
@@ -11,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 from benchmark.files import named, program
 from benchmark.measure.catalogue import TOP_JACCARD
 from benchmark.measure.intervals import Estimate, IntervalKind
-from leaderboard.read.jobs import Job, digests, made
+from leaderboard.read.jobs import Job, digests, made, start
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.comparisons import Curves, curves, flips_found
@@ -54,7 +55,10 @@ def prepare(results: Results, kind: IntervalKind) -> None:
         of_kind[id(dataset)][1]["runs"] = None
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (dataset, kinds)) for dataset, kinds in wanted]
-    for (dataset, _), content in zip(wanted, made(jobs), strict=True):
+    start(jobs)
+    contents = made(jobs)
+    import_module("scipy.stats")  # takes a second, in which the other processes work
+    for (dataset, _), content in zip(wanted, contents, strict=True):
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
         dataset.computed.update({(key,): getattr(known, key) for key in OF_DATASET})

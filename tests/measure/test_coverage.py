@@ -15,7 +15,15 @@ from scipy.stats import binom, norm, rankdata
 from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import ACCURACY, drift
 from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, difference, jackknife, on_log_scale, over_both, pair_bootstrap
+from benchmark.measure.intervals import (
+    Estimate,
+    difference,
+    influence,
+    jackknife,
+    on_log_scale,
+    over_both,
+    pair_bootstrap,
+)
 from benchmark.types import Predictions
 from leaderboard.stats.ranks import rank_intervals
 
@@ -211,6 +219,7 @@ def test_rank_intervals_cover_the_mean_rank_that_the_protocol_gives(noise: np.nd
             matrices[d, m] = churn(labels(rng, repetitions, r, logits, noise[d, m], shift))
     ranks = rankdata(matrices.sum(axis=(3, 4)), axis=1).mean(axis=0)
     expected = ranks.mean(axis=1)
-    found = [rank_intervals(matrices[:, :, trial, None], resamples=200) for trial in range(trials)]
+    cells = [[[influence([m]) for m in of_methods] for of_methods in matrices[:, :, trial]] for trial in range(trials)]
+    found = [rank_intervals(of_trial, resamples=200) for of_trial in cells]
     for m in range(n_methods):
         assert covered([estimates[m] for estimates in found], expected[m]) >= 0.92

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.read import jobs
-from leaderboard.read.jobs import Job, made
+from leaderboard.read.jobs import Job, made, start
 
 Make = Callable[[int, Path], bytes]
 
@@ -40,15 +40,23 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_results_are_in_order_and_each_is_made_once(log, monkeypatch, squared, workers):
     monkeypatch.setattr(jobs, "cpu_count", lambda: workers)
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (3, 1, 2, 1)]
+    start(wanted)
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2", "3"]
-    monkeypatch.setattr(jobs, "Parallel", None)
+    monkeypatch.setattr(jobs, "get_reusable_executor", None)
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"], "the second time, nothing is made"
 
 
-def test_work_begins_while_jobs_are_still_to_come(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+def test_a_build_that_lacks_one_result_starts_one_process(log: Path, monkeypatch, squared: Make) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
+    one, *others = (Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3, 4))
+    list(made([one]))
+    start([one, others[0]])
+    list(made(others))
+    assert len({path.name.partition("-")[2] for path in log.iterdir() if not path.name.startswith("1-")}) == 1
 
+
+def test_work_begins_while_jobs_are_still_to_come(log: Path, squared: Make) -> None:
     def coming() -> Iterator[Job]:
         yield Job("square-1", squared, (1, log))
         end = time.monotonic() + 60
@@ -114,7 +122,9 @@ def test_a_result_that_is_known_is_handed_on_while_others_are_made(log: Path, mo
             time.sleep(0.01)
         return b"2"
 
-    results = made([Job("square-1", squared, (1, log)), Job("waits", waits, (2, log))])
+    wanted = [Job("square-1", squared, (1, log)), Job("waits", waits, (2, log))]
+    start(wanted)
+    results = made(wanted)
     assert next(results) == b"1"
     (log / "go").touch()
     assert list(results) == [b"2"]

@@ -1,11 +1,13 @@
 """Ranks against Demšar's worked example, the paper's ranks, and Student's t."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchmark.files import CHECKOUT
-from benchmark.measure.intervals import jackknife
+from benchmark.measure.intervals import influence, jackknife
 from leaderboard.paper.mapping import RANKED
 from leaderboard.paper.read import read
 from leaderboard.stats.ranks import critical_difference, friedman, rank_intervals
@@ -152,16 +154,22 @@ def pairwise(rng: np.random.Generator, r: int, mean: float, shared: np.ndarray) 
     return matrix
 
 
+def intervals(quantities: Sequence[Sequence[Sequence[np.ndarray]]], families: Sequence[str] | None = None):
+    """Those of values (R,) by run, or (R, R) by pair of runs, by dataset, method and split."""
+    cells = [[influence(splits) if splits else (np.nan, []) for splits in row] for row in quantities]
+    return rank_intervals(cells, families)
+
+
 def test_rank_intervals_agree_with_friedman_and_contain_the_mean_rank() -> None:
     rng = np.random.default_rng(2)
     means = np.array([0.20, 0.19, 0.15, 0.08])
     quantities = [[[pairwise(rng, 8, m, np.zeros(8))] for m in means * rng.uniform(0.5, 2)] for _ in range(6)]
     values = np.array([[jackknife(splits).value for splits in methods] for methods in quantities])
     ranking = friedman(values, "abcd", names(6))
-    found = rank_intervals(quantities)
+    found = intervals(quantities)
     assert [e.value for e in found] == pytest.approx(ranking.mean_ranks.tolist())
     assert all(1 <= e.low <= e.value <= e.high <= 4 for e in found)
-    again = rank_intervals(quantities)
+    again = intervals(quantities)
     assert found == again
 
 
@@ -169,29 +177,29 @@ def test_rank_intervals_use_complete_datasets_and_count_families_once() -> None:
     rng = np.random.default_rng(3)
     quantities = [[[rng.normal(m, 1, size=5)] for m in (0.0, 0.5, 1.0)] for _ in range(4)]
     incomplete = [*quantities, [[rng.normal(size=5)], [], [rng.normal(size=5)]]]
-    assert rank_intervals(incomplete) == rank_intervals(quantities)
+    assert intervals(incomplete) == intervals(quantities)
     values = np.array([[jackknife(splits).value for splits in methods] for methods in quantities])
     families = ["f", "f", "g", "h"]
     expected = friedman(values, "abc", names(4), families).mean_ranks
-    assert [e.value for e in rank_intervals(quantities, families)] == pytest.approx(expected.tolist())
+    assert [e.value for e in intervals(quantities, families)] == pytest.approx(expected.tolist())
 
 
 def test_rank_intervals_take_methods_with_different_numbers_of_runs_and_splits() -> None:
     rng = np.random.default_rng(4)
     quantities = [[[rng.normal(size=9)], [rng.normal(size=10), rng.normal(size=8)]] for _ in range(3)]
-    assert not np.isnan([e.low for e in rank_intervals(quantities)]).any()
+    assert not np.isnan([e.low for e in intervals(quantities)]).any()
 
 
 def test_methods_without_any_variance_have_certain_ranks() -> None:
-    found = rank_intervals([[[np.zeros((5, 5))], [np.zeros((5, 5))], [np.ones((5, 5))]]])
+    found = intervals([[[np.zeros((5, 5))], [np.zeros((5, 5))], [np.ones((5, 5))]]])
     assert [(e.low, e.value, e.high) for e in found] == [(1.5, 1.5, 1.5), (1.5, 1.5, 1.5), (3, 3, 3)]
 
 
 def test_too_few_runs_have_ranks_without_intervals() -> None:
-    found = rank_intervals([[[np.array([[0, 0.1], [0.1, 0]])], [np.array([[0, 0.2], [0.2, 0]])]]])
+    found = intervals([[[np.array([[0, 0.1], [0.1, 0]])], [np.array([[0, 0.2], [0.2, 0]])]]])
     assert [e.value for e in found] == [1, 2]
     assert np.isnan([e.low for e in found]).all()
-    none = rank_intervals([[[], []]])
+    none = intervals([[[], []]])
     assert np.isnan([e.value for e in none]).all()
     assert rank_intervals([]) == ()
 
@@ -202,4 +210,4 @@ def test_equal_counts_are_ties_however_they_were_added() -> None:
     assert len({*values[0].tolist()}) > 1, "rounding told them apart"
     assert friedman(values, "abc", names(2)).mean_ranks.tolist() == [2.5, 2.0, 1.5]
     quantities = [[[np.full(4, value)] for value in row] for row in values]
-    assert [e.value for e in rank_intervals(quantities)] == [2.5, 2.0, 1.5]
+    assert [e.value for e in intervals(quantities)] == [2.5, 2.0, 1.5]
