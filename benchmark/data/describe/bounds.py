@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from benchmark.data.describe.columns import counted, is_relation, named, present
+from benchmark.data.describe.columns import FEW_CODES, counted, is_relation, named, present
 from benchmark.data.describe.given import Target
 from benchmark.data.values import is_number, related, relations, spelled
 from benchmark.errors import UserError
@@ -73,6 +73,8 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
         return -len(words[name] & ours), abs(target.columns.index(name) - place)
 
     owners = {name: owner(name) for name in words if is_relation(target.table[name], name)}
+    if "" in owners:
+        raise UserError(f"{target.file}: the column of relations has no name: write '{target.name} relation' above it")
     bounded = {name for name in owners if table[name].map(lambda text: related(text)[0] != "").any()}
     if chosen := min((name for name in owners if not owners[name]), key=distance, default=""):
         decides = decides and target.given.bounds != "exact"
@@ -92,6 +94,6 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
                 f"{name!r} is by its name of {owners[name]!r}: all values are taken as exact; if it is of the "
                 f"target, call it '{target.name} relation'"
             )
-        elif len(texts) and (texts.nunique() <= 2 or not texts.map(is_number).all()):
+        elif len(texts) and (texts.nunique() <= FEW_CODES or not texts.map(is_number).all()):
             target.notes.append(f"{name!r} holds no relations, but {counted(texts)}: all values are taken as exact")
     return ""

@@ -19,7 +19,7 @@ NAMED = {
     "group": r"(^|[\W_])(patient|subject|donor|batch|plate|lot|cluster|scaffold|series|cohort|group)s?([\W_]?id)?$",
     "logarithm": r"^(log(?![a-z]{2})|p([iegx]c_?50|k[aid](?![a-z])|chembl))",
     "part": r"^(is|in)?[\W_]?(train|training|test|valid|validation|holdout)([\W_]?(set|split|mask|flag|id))?$",
-    "relation": r"relation|qualifier|operator|modifier|censor",
+    "relation": r"(?<!cor)relation|qualifier|operator|modifier|censor",
     "row": r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$",
     "unit": r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
     r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",
@@ -37,6 +37,8 @@ QUANTITY = re.compile(
 )
 """Kinds of measurement, which are not compared as units are not."""
 MOST_CLASSES, MOST_CATEGORIES = 10, 100
+FEW_CODES = 3
+"""Different numbers in a column that by its name may say which values are bounds, such as -1, 0 and 1."""
 MOST_RELATIONS = 6
 """Different texts of a column of relations that also has others, as OK beside >."""
 SAMPLE = 200

@@ -12,6 +12,7 @@ import pandas as pd
 
 from benchmark.data.checks.missing import TOTAL, far, folded
 from benchmark.data.describe.columns import (
+    FEW_CODES,
     at,
     categories,
     id_column,
@@ -171,7 +172,7 @@ def _ignored(target: Target, chosen: set[str], id_: str, texts: dict[str, str]) 
     if numbered:
         notes.append(f"row numbers are no feature: {_quoted(numbered)}")
     relations = [name for name in columns if named(name, "relation") and name not in {*texts, target.name}]
-    telling = [name for name in relations if present(table[name]).nunique() <= 2]
+    telling = [name for name in relations if present(table[name]).nunique() <= FEW_CODES]
     parts = [name for name in columns if name not in {*texts, *chosen, given.divides} and is_part(table[name], name)]
     for found, what in ((telling, "which values are bounds"), (parts, "which rows are for training")):
         if found:

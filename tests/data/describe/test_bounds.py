@@ -95,6 +95,7 @@ def test_bounds_are_left_out_or_taken_as_values_and_may_decide_a_class(tmp_path)
             ({"relation": ["=", ">", word]}, ["1.5", "10", "2.5"], {}, rf"'relation', line 4: '{word}' is no relation")
             for word in ("A", "approx")
         ),
+        ({"": ["=", ">"]}, FOUR, {}, r"assay\.csv: the column of relations has no name: write 'y relation' above it"),
         ({"flag": ["OK", ">", "OK"]}, ["1.5", "10", "2.5"], {}, "'flag', line 2: 'OK' is no relation: write = or noth"),
         *(
             ({name: FIRST, value: POTENCY}, PIC50, CUT, rf"may be of '{re.escape(value)}', which falls as 'y' rises")
@@ -108,12 +109,16 @@ def test_relations_that_contradict_or_may_be_of_another_column_are_refused(tmp_p
 
 
 @pytest.mark.parametrize("molecules", [True, False])
-def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules):
+@pytest.mark.parametrize("code", [1, -1])
+def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules, code):
     rows = pd.DataFrame({"y": [min(i, 30) / 5 for i in range(36)], "x": range(36), "z": [i % 5 for i in range(36)]})
     rows["censored"] = (rows["y"] == 6).astype(int)
+    rows.loc[0, "censored"] = code
+    rows["correlation"] = [0.1, 0.2] * 18
     rows.insert(0, "SMILES" if molecules else "name", SMILES if molecules else [f"m{i}" for i in range(36)])
     fields = fields_of(tmp_path, rows)
-    assert "'censored' holds no relations, but '0' (30), '1' (6): all values are taken as exact" in fields["notes"]
+    assert "'censored' holds no relations, but '0' (29), '1' (" in fields["notes"]
+    assert "correlation" not in fields["notes"]
     if not molecules:
         assert "no feature, as it may say which values are bounds: 'censored'" in fields["notes"]
         assert "censored" in fields["ignore"]
