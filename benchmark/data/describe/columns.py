@@ -94,7 +94,7 @@ def is_unit(texts: pd.Series, name: str) -> bool:
 def is_part(texts: pd.Series, name: str) -> bool:
     """Return whether a column says by its name and its numbers, from 0 or 1 on, to which part or fold a row belongs."""
     most = 20 if named(name, "fold") else 2 if named(name, "part") else 0
-    values = {*present(texts)} if most else set()
+    values = {*present(texts).str.removesuffix(".0")} if most else set()
     starts = (0,) if most == 2 else (0, 1)
     return 1 < len(values) <= most and any(values == {str(start + i) for i in range(len(values))} for start in starts)
 

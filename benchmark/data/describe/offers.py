@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -128,13 +129,17 @@ def _offer(table: pd.DataFrame, name: str, target: str) -> str:
         return ""
     different = texts.nunique()
     words = {part_of(text) for text in texts.unique()} if different <= 5 else {None}
-    if {"train"} < words <= {"train", "id", "ood", ""}:
-        return f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are"
-    if is_part(texts, name) and {*texts} == {"0", "1"}:
-        return f"{name!r} holds 0 and 1: --split fold:{name} tests on the rows with 1, fold:{name}:0 on those with 0"
-    if re.search(r"fold|split", name, re.IGNORECASE) and different <= 20 and texts.str.fullmatch(r"\D*\d+").all():
-        return f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
-    latest = f"--split time:{name} tests on the latest fifth of the rows"
+    given, fold, time, group = (f"--split {quote(f'{kind}:{name}')}" for kind in ("given", "fold", "time", "group"))
+    if {"train", "id"} <= words <= {"train", "id", "ood", ""}:
+        return f"{name!r} says which rows are for training and test: {given} takes them as they are"
+    folds = texts.str.removesuffix(".0")  # of a spreadsheet with empty cells
+    if is_part(texts, name) and {*folds} == {"0", "1"}:
+        return f"{name!r} holds 0 and 1: {fold} tests on the rows with 1, {quote(f'fold:{name}:0')} on those with 0"
+    if re.search(r"fold|split", name, re.IGNORECASE) and different <= 20 and folds.str.fullmatch(r"\D*\d+").all():
+        least = folds.str.extract(r"(\d+)$", expand=False).astype(int).min()
+        first = quote(f"fold:{name}:{least}")
+        return f"{name!r} holds numbers of folds: {fold} tests on the last, {first} on fold {least}"
+    latest = f"{time} tests on the latest fifth of the rows"
     if named(name, "year") and texts.str.fullmatch(r"(19[5-9]|20[0-3])\d").all():
         return f"{name!r} holds years: {latest}"
     if order := _dates(texts):
@@ -143,10 +148,10 @@ def _offer(table: pd.DataFrame, name: str, target: str) -> str:
     repeats = 2 <= different <= len(texts) / 2 and name not in table.attrs["repeated"]
     if not repeats or (kind == "numbers" and not named(name, "group")):
         return ""
-    line = f"{name!r} has {different} different {kind}: --split group:{name} keeps each together"
+    line = f"{name!r} has {different} different {kind}: {group} keeps each together"
     told = table.groupby(name)[target].nunique().max() == 1  # so they may be made from the target
     if kind == "texts" and different <= MOST_CATEGORIES and not told:
-        line += f"; --one-hot {name} makes them features"
+        line += f"; --one-hot {quote(name)} makes them features"
     return line
 
 

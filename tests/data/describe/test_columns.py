@@ -59,16 +59,17 @@ def test_rows_without_molecules_may_be_named_by_whole_numbers_under_a_heading_th
         fields_of(tmp_path, rows.assign(NO=np.arange(30) / 7))  # nitric oxide
 
 
+@pytest.mark.parametrize("values", [[0, 1, 1], ["0.0", "1.0", ""]])
 @pytest.mark.parametrize("name", ["split", "cv_fold", "is_train", "test"])
-def test_a_number_that_says_which_rows_are_for_training_is_no_feature(tmp_path, name):
-    rows = materials(**{name: [0, 1, 1] * 10}, test_time=[1, 2, 3] * 10)
+def test_a_number_that_says_which_rows_are_for_training_is_no_feature(tmp_path, name, values):
+    rows = materials(**{name: values * 10}, test_time=[1, 2, 3] * 10)
     fields = fields_of(tmp_path, rows, "stable")
     assert f"no feature, as it may say which rows are for training: '{name}'; if not" in fields["notes"]
     assert fields["ignore"] == ["metal", name]
     offered = offers(tmp_path / "assay.csv", fields)
     assert f"'{name}' holds 0 and 1: --split fold:{name} tests on the rows with 1, fold:{name}:0" in "".join(offered)
-    for other, values in (("fold_change", [1, 2, 3]), ("scaffold", [0, 1, 1]), ("test_temperature", [25, 600, 25])):
-        assert fields_of(tmp_path, materials(**{other: values * 10}), "stable")["ignore"] == ["metal"]
+    for other, numbers in (("fold_change", [1, 2, 3]), ("scaffold", [0, 1, 1]), ("test_temperature", [25, 600, 25])):
+        assert fields_of(tmp_path, materials(**{other: numbers * 10}), "stable")["ignore"] == ["metal"]
 
 
 def test_a_row_that_sums_up_the_others_and_a_number_for_what_is_missing_are_named(tmp_path):

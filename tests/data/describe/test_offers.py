@@ -89,6 +89,21 @@ def test_dates_are_offered_to_split_by_unless_their_order_is_not_clear(tmp_path,
 
 
 def test_names_dates_splits_and_groups_are_noticed(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "texts", "offer"),
+    [
+        ("Batch", ["A", "B", "C"], "--split group:Batch keeps each together; --one-hot Batch makes"),
+        ("Lot (QC)", ["A", "B", "C"], "--split 'group:Lot (QC)' keeps each together; --one-hot 'Lot (QC)' makes"),
+        ("cv fold", ["1.0", "2.0", "3.0"], "--split 'fold:cv fold' tests on the last, 'fold:cv fold:1' on fold 1"),
+        ("Set", ["train", "external"], "--split group:Set keeps each together"),  # a split needs an ID test, too
+    ],
+)
+def test_what_is_offered_can_be_typed_as_it_is(tmp_path, name, texts, offer):
+    fields = fields_of(tmp_path, table(["0", "1"], **{name: texts}))
+    (line,) = offers(tmp_path / "assay.csv", fields)
+    assert offer in line
+
+
     columns = {
         "Compound ID": [f"X-{i}" for i in range(36)],
         "measured": [f"{1 + i // 3:02}-{'JAN' if i % 3 else 'feb'}-24" for i in range(36)],
