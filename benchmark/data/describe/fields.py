@@ -145,11 +145,13 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
             f"{at(table, id_, sums, target.file)}: {sums.iloc[0]!r} is by its name no row but a summary of the others: "
             "remove it or, if it is a row, rename it"
         )
-    chosen = {target.name, id_, *given.one_hot}
+    chosen, said = {target.name, id_, *given.one_hot}, len(notes)
     ignored = _ignored(target, chosen, id_, {name: unclear.get(name, text) for name, text in texts.items()})
     read = [name for name in columns if name not in {*chosen, *ignored}]
     inputs = [name for name in read if name != given.divides]
     if not meaning["decimal"]:
+    if not (inputs or given.one_hot):
+        raise UserError("; ".join([f"{target.file}: no column of numbers is left as a feature", *notes[said:]]))
         refuse_unclear_points(table, inputs, target.name, target.file)
     elif not given.decimal:
         refuse_two_marks(table, [*inputs, target.name], meaning, target.file)
@@ -160,7 +162,12 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
     for name, one in islice(doubts, 5):
         notes.append(f"in the feature {name!r}, {one.said('row')}: if it is a missing value, leave the fields empty")
     y = target.numbers if len(target.numbers) else target.texts.map(folded)
-    for name in given_away(table, inputs, y, meaning["decimal"]):
+    telling = given_away(table, inputs, y, meaning["decimal"])
+    if meaning["task"] == "classification" and len(target.numbers):  # which side of the cut
+        x, cut = np.log10(y.where(y > 0)) if given.log10 else y, meaning["positive"].removeprefix(">= ")
+        sides = (x >= (x.median() if cut == "median" else float(cut))).map(str)
+        telling += given_away(table, inputs, sides, meaning["decimal"])
+    for name in dict.fromkeys(telling):
         notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
     return {"id": id_, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 

@@ -32,6 +32,7 @@ def test_a_workbook_is_read_from_its_only_table_or_the_sheet_that_is_named(tmp_p
 
 TABLE = "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate(SMILES))
 NUMBERS = "".join(f"M-{i},{i / 7},{i % 2}\n" for i in range(30))
+DEPTHS = "".join(f"M-{i},<{i},{i % 2}\n" for i in range(30))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ NUMBERS = "".join(f"M-{i},{i / 7},{i % 2}\n" for i in range(30))
         (f"name,a,y\n{NUMBERS}", {"desalt": True}, "--desalt is for molecules, and no column holds SMILES"),
         ("SMILES,y,y\n" + TABLE.replace("\n", ",1\n"), {}, "several columns are called 'y': rename"),
         (TABLE, {"target": "0"}, "but 'Cc1ccccc1' seems to be a molecule: put a header above it"),
+        (f"name,a,y\n{DEPTHS}", {}, r"no column of numbers is left as a feature; .* 'a' \(line 2: '<0'\)"),
         *((TABLE.replace(",", mark), {}, "but 'Cc1ccccc1.*' seems .*: put a header above it") for mark in ("\t", " ")),
         *(
             (f"SMILES,y\n{TABLE}", given, message)

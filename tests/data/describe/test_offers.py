@@ -155,6 +155,10 @@ def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, targe
     told = [line.split("'")[1] for line in fields["notes"].splitlines() if "tells the target" in line]
     assert told == (["y", "rounded"] if target == "strength" else ["y", "copy", "rounded"])
     (metal, verdict) = offers(tmp_path / "rows.csv", fields)
+    if target == "strength":
+        for cut in (">= 0", ">= 1"):
+            notes = describe_file(tmp_path / "rows.csv", target=target, positive=cut)["notes"]
+            assert ("'copy' tells the target" in notes) == (cut == ">= 0")
     assert "--one-hot metal" in metal
     assert ("--one-hot verdict" in verdict) == (target == "strength")
 
