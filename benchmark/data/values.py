@@ -28,6 +28,10 @@ RELATION = re.compile(
 """A relation, in words or as in ``>= 10``, or alone in ChEMBL's spelling, ``'>='``."""
 
 
+MICRO = str.maketrans("\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}", "uu")
+"""What stands for the micro of units, as it is also typed."""
+
+
 def spelled(text: str, decimal: str = "", suffix: str = "") -> str:
     """Return a number as Python writes it, without a suffix such as %; any other text as it is.
 
@@ -35,7 +39,8 @@ def spelled(text: str, decimal: str = "", suffix: str = "") -> str:
     ('1234.5', '95', '\u22127,5')
     """
     plain = text.strip()
-    plain = plain.removesuffix(suffix).rstrip() if suffix else plain
+    if suffix:
+        plain = plain.translate(MICRO).removesuffix(suffix.translate(MICRO)).rstrip()
     if decimal and GROUPED[decimal].fullmatch(plain) and re.search(r"\d", plain):
         plain = plain.replace("." if decimal == "," else ",", "").replace(",", ".")
     plain = plain.replace("\u2212", "-")

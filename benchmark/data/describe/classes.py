@@ -83,10 +83,11 @@ def of_words(target: Target, numbers: pd.Series, positive: str) -> dict[str, Any
         target.notes.append(f"{spellings} spellings of {len(values)} classes, but for capitals and blanks: {listed}")
     if len(values) < 3:
         return _two(target, values, positive)
-    if not task and (quantities := texts[texts.str.match(r"\W{0,2}\d")]).size > 0.5 * len(texts):
+    quantities = texts.str.match(r"\W{0,2}\d")
+    if not task and quantities.mean() > 0.5 and len(odd := texts[quantities & ~np.isfinite(numbers)]):
         raise UserError(
-            f"{target.at(quantities)}: expected a number or a word, found {quantities.iloc[0]!r}: write numbers "
-            "alone, as in 1234.5, or say --task classification"
+            f"{target.at(odd)}: expected a number or a word, found {odd.iloc[0]!r}: write numbers alone, as in "
+            "1234.5, or say --task classification"
         )
     if len(values) > MOST_CLASSES:
         raise _other_than_two(target, texts, "")

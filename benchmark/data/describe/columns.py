@@ -88,7 +88,9 @@ def is_unit(texts: pd.Series, name: str) -> bool:
     if there.empty or any(map(is_number, there)):
         return False
     units = (UNIT.fullmatch(text) or QUANTITY.fullmatch(re.sub(r"\s*\(.*\)$", "", text)) for text in there)
-    return all(units) or (named(name, "unit") and any(part_of(text) is None for text in there))
+    if named(name, "unit"):
+        return any(part_of(text) is None for text in there)
+    return all(units) and any(len(text) > 1 for text in there)  # one letter may mean anything
 
 
 def is_part(texts: pd.Series, name: str) -> bool:

@@ -12,7 +12,7 @@ from benchmark.data.checks.missing import folded
 from benchmark.data.describe.columns import MOST_CLASSES, UNIT, at, in_rows, present
 from benchmark.data.describe.given import Target
 from benchmark.data.readers import LINE
-from benchmark.data.values import GROUPED, NUMBER, marks, spelled
+from benchmark.data.values import GROUPED, MICRO, NUMBER, marks, spelled
 from benchmark.errors import UserError
 
 CUT = re.compile(r"\s*(?:>=|≥)\s*(\S.*?)\s*")
@@ -103,9 +103,9 @@ def suffix_of(target: Target, texts: pd.Series) -> str:
     parts = parts[parts[0].notna()]  # the others are named where they are
     if len(parts) < len(texts) and parts[0].nunique() <= MOST_CLASSES:
         return ""  # classes such as 4 h, 24 h and overnight
-    counts = Counter(parts[1].fillna("no unit").str.replace("μ", "µ"))
-    if len(counts) > 1:
-        listed = in_rows(counts.most_common())
+    units = parts[1].fillna("no unit")
+    if units.str.translate(MICRO).nunique() > 1:
+        listed = in_rows(Counter(units).most_common())
         raise UserError(f"{target.where} mixes units: {listed}: convert all values to one unit")
     target.notes.append(f"numbers read without {parts[1].iloc[0]!r}")
     return str(parts[1].iloc[0])

@@ -26,7 +26,7 @@ from benchmark.data.describe.columns import (
 from benchmark.data.describe.given import table_of
 from benchmark.data.readers import LINE
 from benchmark.data.splits import moments, part_of
-from benchmark.data.values import NUMBER, spelled
+from benchmark.data.values import MICRO, NUMBER, spelled
 from benchmark.errors import UserError, number_of
 
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
@@ -43,8 +43,8 @@ def mixed_units(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     lines = []
     for name in columns:
         if is_unit(table[name], name):
-            counts = Counter(present(table[name]).str.replace("μ", "µ"))
-            if 1 < len({unit.replace("µ", "u") for unit in counts}) <= MOST_CATEGORIES:
+            counts = Counter(present(table[name]))
+            if 1 < len({unit.translate(MICRO) for unit in counts}) <= MOST_CATEGORIES:
                 common = counts.most_common(5)
                 lines.append(
                     f"{name!r} differs: {in_rows(common)}: not comparable: convert them or keep one with "

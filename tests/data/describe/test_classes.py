@@ -31,9 +31,9 @@ def test_another_third_text_stops_with_its_line_and_the_option(tmp_path, word, c
     assert fields["classes"] == ["inactive", word, "active"]
 
 
-@pytest.mark.parametrize("texts", [["1.2 ± 0.3", "3 ± 1", "4 ± 2"], ["1 234,5", "2 000", "7"], ["$5", "$7", "$9"]])
+@pytest.mark.parametrize("texts", [["7", "1.2 ± 0.3", "4 ± 2"], ["1 234,5", "2 000", "7"], ["$5", "$7", "$9"]])
 def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, texts):
-    with pytest.raises(UserError, match=r"line \d: expected a number or a word, found .* or say --task classification"):
+    with pytest.raises(UserError, match=r"line \d: expected a number or a word, found '(?!7').* or say --task cl"):
         fields_of(tmp_path, texts)
     assert len(fields_of(tmp_path, texts, task="classification")["classes"]) == 3
 

@@ -48,6 +48,7 @@ def test_endpoints_and_units_that_differ_between_rows_are_said(tmp_path, name, k
     texts = ["18.2", "1.5", "131.8", "0.1"]
     for others in (["0", "1"], ["train", "test"], kinds[:1]):
         assert "differs" not in fields_of(tmp_path, table(texts, **{name: others}))["notes"]
+    assert "differs" not in fields_of(tmp_path, table(texts, residue=["K", "V", "M"]))["notes"]
     fields = fields_of(tmp_path, table(texts, **{name: kinds}))
     assert f"'{name}' differs" in fields["notes"]
     assert f'where = [["{name}", "{kinds[0]}"]]' in fields["notes"]
