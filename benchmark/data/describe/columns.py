@@ -175,9 +175,9 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
     called = [name for name in columns if "smiles" in name.lower()]
     exact = [name for name in called if name.lower() == "smiles"]
     one = next((of[0] for of in (exact, called) if len(of) == 1), "")
-    if one and _smiles_share(table[one]) > 0:
+    if one and smiles_share(table[one]) > 0:
         return one
-    filled = [name for name in columns if _smiles_share(table[name]) > 0.6]
+    filled = [name for name in columns if smiles_share(table[name]) > 0.6]
     candidates = [name for name in filled if name in called or not called]
     other = [name for name in filled if name not in called]
     if len(candidates) > 1 or (called and not candidates and (other or not one)):
@@ -198,7 +198,7 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
 def refuse_headless(columns: Sequence[str], file: str) -> None:
     """Raise UserError if a name of a column is a SMILES, as in a table without a header."""
     for name in columns:
-        if _smiles_share(pd.Series([name])):
+        if smiles_share(pd.Series([name])):
             raise UserError(
                 f"{file}: the first row should have the names of the columns, but {name[:60]!r} seems to be a "
                 "molecule: put a header above it, such as SMILES,y"
@@ -216,7 +216,7 @@ def refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
         )
 
 
-def _smiles_share(texts: pd.Series) -> float:
+def smiles_share(texts: pd.Series) -> float:
     """Return the share of texts that are SMILES of three or more atoms, in a sample."""
     there = present(texts).drop_duplicates()
     there = there[there.str.len() < 5000].iloc[:SAMPLE]

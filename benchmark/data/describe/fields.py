@@ -25,6 +25,7 @@ from benchmark.data.describe.columns import (
     refuse_headless,
     refuse_reactions,
     smiles_column,
+    smiles_share,
 )
 from benchmark.data.describe.given import Options, Target, columns_of, table_of
 from benchmark.data.describe.numbers import decimal_mark, refuse_two_marks, refuse_unclear_points
@@ -112,7 +113,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
 
 def _unknown(table: pd.DataFrame, columns: Sequence[str], column: str, file: str) -> UserError:
     """Return the error for a column that is not there, which may stand further below."""
-    refuse_headless(columns, file)
+    refuse_headless([name for name in columns if smiles_share(table[name])], file)
     lines = table[LINE][(table[columns] == column).any(axis=1)]
     if len(lines) == 1 and lines.index[0] < MOST_ABOVE:
         return UserError(

@@ -48,6 +48,7 @@ DEPTHS = "".join(f"M-{i},<{i},{i % 2}\n" for i in range(30))
         (f"name,a,y\n{NUMBERS}", {"desalt": True}, "--desalt is for molecules, and no column holds SMILES"),
         ("SMILES,y,y\n" + TABLE.replace("\n", ",1\n"), {}, "several columns are called 'y': rename"),
         (TABLE, {"target": "0"}, "but 'Cc1ccccc1' seems to be a molecule: put a header above it"),
+        (f"SMILES,BBB\n{TABLE}", {"target": "bbb"}, r"unknown column of assay\.csv 'bbb': did you mean 'BBB'"),
         (f"name,a,y\n{DEPTHS}", {}, r"no column of numbers is left as a feature; .* 'a' \(line 2: '<0'\)"),
         *((TABLE.replace(",", mark), {}, "but 'Cc1ccccc1.*' seems .*: put a header above it") for mark in ("\t", " ")),
         *(
