@@ -164,7 +164,10 @@ MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec",
     "dezember": "december",
 }
 """German names of months, and a short one that Python does not know."""
-NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
+NAMED = (
+    *("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y"),
+    *("%m/%Y", "%d%b%Y", "%d%b%y"),
+)
 """Dates that cannot be mistaken, with slashes between their parts."""
 YEARS = re.compile(r"(year|yr|jahr|annee)$|^year(?![a-z])|(^|[\W_])(date|datum)$", re.IGNORECASE)
 UNORDERED = (
