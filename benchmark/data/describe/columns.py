@@ -17,7 +17,7 @@ from benchmark.errors import UserError, number_of
 NAMED = {
     "fold": r"(^|[\W_])(cv_?|k_?)?(fold|split)s?([\W_]?(id|no|nr|number|index))?$",
     "group": r"(^|[\W_])(patient|subject|donor|batch|plate|lot|cluster|scaffold|series|cohort|group)s?([\W_]?id)?$",
-    "logarithm": r"^(log(?![a-z]{2})|p([iegx]c_?50|k[aid](?![a-z])|chembl))",
+    "logarithm": r"^((neg\w*[\W_])?\W*log(?![a-z]{2})|p([a-z]{2}_?50|k[aid](?![a-z])|mic$|chembl))",
     "part": r"^(is|in)?[\W_]?(train|training|test|valid|validation|holdout)([\W_]?(set|split|mask|flag|id))?$",
     "relation": r"(?<!cor)relation|qualifier|operator|modifier|censor",
     "row": r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$",

@@ -150,9 +150,9 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
     ignored = _ignored(target, chosen, id_, {name: unclear.get(name, text) for name, text in texts.items()})
     read = [name for name in columns if name not in {*chosen, *ignored}]
     inputs = [name for name in read if name != given.divides]
-    if not meaning["decimal"]:
     if not (inputs or given.one_hot):
         raise UserError("; ".join([f"{target.file}: no column of numbers is left as a feature", *notes[said:]]))
+    if not meaning["decimal"]:
         refuse_unclear_points(table, inputs, target.name, target.file)
     elif not given.decimal:
         refuse_two_marks(table, [*inputs, target.name], meaning, target.file)

@@ -67,7 +67,7 @@ def test_dates_as_a_target_are_pointed_at_and_orders_of_magnitude_better_as_a_lo
     zeros = fields_of(tmp_path, ["0", *texts])["notes"]
     assert "spans 4.2 orders" in zeros
     assert "but 0, in 8 rows, has none: if it is a missing value, --ignore-value 0" in zeros
-    for name in ("pIC50", "pKi", "logD", "potency", "pick"):
+    for name in ("pIC50", "pGI50", "pKi", "logD", "-log IC50", "neg_log10_S", "potency", "pick"):
         fields = fields_of(tmp_path, table(["5", "6.5", "7"]).rename(columns={"y": name}), name, log10=True)
         doubted = "is by its name a logarithm already" in fields["notes"]
         assert doubted == (name not in ("potency", "pick")), name
@@ -89,7 +89,6 @@ def test_dates_are_offered_to_split_by_unless_their_order_is_not_clear(tmp_path,
     assert offer in line
 
 
-def test_names_dates_splits_and_groups_are_noticed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "texts", "offer"),
     [
@@ -105,6 +104,7 @@ def test_what_is_offered_can_be_typed_as_it_is(tmp_path, name, texts, offer):
     assert offer in line
 
 
+def test_names_dates_splits_and_groups_are_noticed(tmp_path):
     columns = {
         "Compound ID": [f"X-{i}" for i in range(36)],
         "measured": [f"{1 + i // 3:02}-{'JAN' if i % 3 else 'feb'}-24" for i in range(36)],
@@ -155,11 +155,11 @@ def test_a_column_that_may_be_made_from_the_target_is_pointed_at(tmp_path, targe
     fields = describe_file(tmp_path / "rows.csv", target=target)
     told = [line.split("'")[1] for line in fields["notes"].splitlines() if "tells the target" in line]
     assert told == (["y", "rounded"] if target == "strength" else ["y", "copy", "rounded"])
-    (metal, verdict) = offers(tmp_path / "rows.csv", fields)
     if target == "strength":
         for cut in (">= 0", ">= 1"):
             notes = describe_file(tmp_path / "rows.csv", target=target, positive=cut)["notes"]
             assert ("'copy' tells the target" in notes) == (cut == ">= 0")
+    (metal, verdict) = offers(tmp_path / "rows.csv", fields)
     assert "--one-hot metal" in metal
     assert ("--one-hot verdict" in verdict) == (target == "strength")
 
