@@ -41,6 +41,8 @@ FEW_CODES = 3
 """Different numbers in a column that by its name may say which values are bounds, such as -1, 0 and 1."""
 MOST_RELATIONS = 6
 """Different texts of a column of relations that also has others, as OK beside >."""
+SOME = 0.2
+"""Share of texts that are SMILES from which on a column may be that of the molecules."""
 SAMPLE = 200
 """Texts of a column that are parsed to see whether they are SMILES."""
 
@@ -102,9 +104,11 @@ def is_part(texts: pd.Series, name: str) -> bool:
 
 
 def is_row_number(texts: pd.Series, name: str) -> bool:
-    """Return whether a column counts the rows, from 0, 1 or, if it is called so, any number."""
+    """Return whether a column counts the rows, from 0 or 1 or, if it is called so, in any order and with gaps."""
     start = texts.iloc[0] if len(texts) > 2 else ""
-    if not re.fullmatch("[01]" if name.lower() not in ("", "index", "row") else r"\d{1,9}", start):
+    if re.fullmatch(r"index|row|(unnamed: \d+)?", name, re.IGNORECASE):
+        return bool(start) and texts.is_unique and bool(texts.str.fullmatch(r"\d{1,9}").all())
+    if not re.fullmatch("[01]", start):
         return False
     return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
 
@@ -177,7 +181,8 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
     one = next((of[0] for of in (exact, called) if len(of) == 1), "")
     if one and smiles_share(table[one]) > 0:
         return one
-    filled = [name for name in columns if smiles_share(table[name]) > 0.6]
+    shares = {name: smiles_share(table[name]) for name in columns}
+    filled = [name for name, share in shares.items() if share > 0.6]
     candidates = [name for name in filled if name in called or not called]
     other = [name for name in filled if name not in called]
     if len(candidates) > 1 or (called and not candidates and (other or not one)):
@@ -187,6 +192,9 @@ def smiles_column(table: pd.DataFrame, columns: Sequence[str], file: str, notes:
         for kind, mark in (("InChI", "^InChI="), ("molfiles", "M  END")):
             if table[name].str.contains(mark).mean() > 0.5:
                 raise UserError(f"{file}: column {name!r} holds {kind}, which is not supported: add a column of SMILES")
+    for name, share in shares.items() if not (candidates or one) else ():
+        if share > SOME:
+            notes.append(f"{share:.0%} of the texts of {name!r} are SMILES: if these are the molecules, {remedy}")
     refuse_headless(candidates, file)
     if "" in candidates:
         raise UserError(f"{file}: the column of SMILES has no name: write SMILES above it")

@@ -151,7 +151,8 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
     read = [name for name in columns if name not in {*chosen, *ignored}]
     inputs = [name for name in read if name != given.divides]
     if not (inputs or given.one_hot):
-        raise UserError("; ".join([f"{target.file}: no column of numbers is left as a feature", *notes[said:]]))
+        about = [f"{target.file}: no column of numbers is left as a feature", *notes[said:]]
+        raise UserError("; ".join([*about, "if a column holds SMILES, name it with --smiles"]))
     if not meaning["decimal"]:
         refuse_unclear_points(table, inputs, target.name, target.file)
     elif not given.decimal:

@@ -52,6 +52,18 @@ def test_where_no_column_clearly_holds_smiles_the_user_is_told_what_to_do(tmp_pa
         assert fields_of(tmp_path, rows, smiles=chosen)["smiles"] == chosen
 
 
+def test_a_column_of_which_some_texts_are_smiles_is_pointed_at(tmp_path):
+    rows = materials(mol=[f"{s}{'(' * (i % 2)}" for i, s in enumerate(SMILES[:30])])
+    assert "50% of the texts of 'mol' are SMILES: if these are the" in fields_of(tmp_path, rows, "stable")["notes"]
+    assert "are SMILES" not in fields_of(tmp_path, materials(), "stable")["notes"]
+
+
+@pytest.mark.parametrize(("name", "numbered"), [("Unnamed: 0", True), ("index", True), ("dose", False)])
+def test_numbers_of_rows_are_no_feature_in_whatever_order(tmp_path, name, numbered):
+    rows = materials(**{name: np.random.default_rng(0).permutation(40)[:30]})
+    assert (f"row numbers are no feature: '{name}'" in fields_of(tmp_path, rows, "stable")["notes"]) == numbered
+
+
 def test_rows_without_molecules_may_be_named_by_whole_numbers_under_a_heading_that_says_so(tmp_path):
     rows = materials(y=["0", "1"] * 15).drop(columns="material")
     assert fields_of(tmp_path, rows.assign(sample_id=range(700, 730)))["id"] == "sample_id"
