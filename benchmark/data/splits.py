@@ -335,6 +335,6 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     for part, rows in split.parts().items():
         if len(rows) == 0:
             hint = f"write {'train' if part == 'train' else 'test'} in the column {text!r}"
-            hint = hint if kind == "given" else "choose another split, such as random:0.8"
+            hint = hint if kind == "given" else "choose another split, such as random:0.8 (new-dataset --split)"
             raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}: {hint}")
     return split

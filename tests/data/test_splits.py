@@ -116,7 +116,7 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("fold:f", ["0", "x"], "expected numbers of folds, found 'x' in line 7"),
         ("fold:f", ["1", "1"], "no row in"),
         ("given:f", ["train", "ood"], "no row in 'id': write test in the column 'f'"),
-        *((f"scaffold:{n}", ["", ""], "no row in 'train': choose another split, such as random:0.8") for n in (0, 0.8)),
+        *((f"scaffold:{n}", ["", ""], r"no row in 'train': choose .* random:0\.8 \(new-dataset --") for n in (0, 0.8)),
         *((name, ["", ""], "no row in '(id|ood)': choose") for name in ("random:1.0", "random:0.0", "scaffold:1.0")),
         *(
             (name, ["", ""], f"split '{name}'.*scaffold:0.8")

@@ -18,10 +18,10 @@ from benchmark.data.values import NUMBER, is_number
 from benchmark.errors import UserError
 
 POSITIVE = re.compile(
-    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
+    r"\+(ve)?|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
 )
 """Texts that mean class 1 in a column with two values."""
-NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
+NEGATIVE = re.compile(r"-(ve)?|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un", "nicht ", "kein ")
 FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes in words, fewer of which are taken for a typing error; for classes in
@@ -103,13 +103,14 @@ def of_words(target: Target, numbers: pd.Series, positive: str) -> dict[str, Any
 
 
 def _refuse_unclear_words(target: Target, texts: pd.Series, numbers: pd.Series, measured: bool) -> None:
-    """Raise UserError for two words of one class and, if most are numbers or all were ``measured``, for any word."""
+    """Raise UserError for two words of one class and, if most or many are numbers or all were ``measured``, for any
+    word."""
     known = sorted(text for text in {*texts} if POSITIVE.fullmatch(folded(text)) or NEGATIVE.fullmatch(folded(text)))
     same = [f"{one!r} and {other!r}" for one, other in combinations(known, 2) if _synonyms(one, other)]
     if same and not measured and numbers.dropna().isin((0, 1)).all():
         hint = f"; {', '.join(same)} seem to be the same class: write each class in one way in the table"
         raise _other_than_two(target, texts, hint)
-    if measured or numbers.notna().mean() > 0.5:
+    if measured or numbers.notna().mean() > 0.5 or numbers.nunique() > MOST_CLASSES:
         odd = target.texts[~np.isfinite(numbers)]
         word = odd.iloc[0]
         more = f"; all such texts: {counted(odd)}" if odd.nunique() > 1 else ""
@@ -123,7 +124,9 @@ def _refuse_unclear_words(target: Target, texts: pd.Series, numbers: pd.Series, 
 def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
     """Return the fields of two classes. Raises UserError for a single one, and if none is ``positive``."""
     if len(values) == 1:
-        raise UserError(f"{target.where} holds only {values[0]!r}: there is nothing to learn")
+        empty = (target.table[target.name].str.strip() == "").any()
+        hint = "; if the empty fields are the other class, write it there" if empty else ""
+        raise UserError(f"{target.where} holds only {values[0]!r}: there is nothing to learn{hint}")
     names = {folded(value): value for value in values}
     if not positive and [*names] == ["0", "1"]:
         return {"task": "classification"}

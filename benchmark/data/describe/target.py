@@ -1,6 +1,7 @@
 """What the column to predict means: missing values, numbers or classes, and what is doubtful about them."""
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
         word = texts[words].iloc[0]
         raise UserError(
             f"{target.where} holds only {texts[rest].iloc[0]!r} besides {word!r}, which may mean a missing "
-            "value: if it is a class, name class 1 with --positive"
+            f"value: if it is a class, name class 1 with --positive {quote(texts[rest].iloc[0])}"
         )
     if len(classes) < 2:
         words &= everywhere & (len(classes) == 0)

@@ -41,7 +41,8 @@ def test_texts_that_begin_with_a_number_are_no_classes_in_silence(tmp_path, text
 @pytest.mark.parametrize(
     ("texts", "given", "message"),
     [
-        (["active"], {}, r"'y' holds only 'active'"),
+        (["active"], {}, r"'y' holds only 'active': there is nothing to learn$"),
+        (["active", ""], {}, r"'y' holds only 'active': .*; if the empty fields are the other class, write it there"),
         *(
             (texts, {}, "classes or numbers\\? Use --task classification or --task regression")
             for texts in (["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"], ["0", "0.5", "1"], [*"112123"])

@@ -12,7 +12,8 @@ from tests.data.conftest import SMILES, csv, dataset, fields_of, labelled, mater
 
 CLASSES = [
     *(("0", "1", None), ("0.0", "1.0", None), ("false", "true", "true"), ("inactive", "active", "active")),
-    *(("BBB-", "BBB+", "BBB+"), ("-", "+", "+"), ("non-toxic", "toxic", "toxic"), ("nein", "ja", "ja")),
+    *(("BBB-", "BBB+", "BBB+"), ("-", "+", "+"), ("-ve", "+ve", "+ve")),
+    *(("non-toxic", "toxic", "toxic"), ("nein", "ja", "ja")),
     *(("blue", "red", "red"), ("negative", "mutagenic", "mutagenic"), ("no effect", "blocks", "blocks")),
     *(("nicht mutagen", "mutagen", "mutagen"), ("kein Effekt", "Effekt", "Effekt")),
     ("Inactive (IC50>10uM)", "Active (IC50<=10uM)", "Active (IC50<=10uM)"),
@@ -106,7 +107,7 @@ def test_a_word_for_missing_is_said_and_is_a_class_where_it_is_named(tmp_path, w
     for others in (["Mild", "Severe"] * 5, ["5.1", "6.2"]):  # where it is rare, or beside numbers
         assert AS_CLASS not in fields_of(tmp_path, [word, *others])["notes"]
     assert set(labelled(dataset(csv(tmp_path, texts), classes=texts)).values()) == {0, 1, 2}
-    with pytest.raises(UserError, match=f"only 'Toxic' besides '{word}', .* name class 1 with --positive"):
+    with pytest.raises(UserError, match=f"only 'Toxic' besides '{word}', .* name class 1 with --positive Toxic"):
         fields_of(tmp_path, [word, "Toxic"])
     for given in ({"positive": "Toxic"}, {"positive": word}, {"classes": [word, "Toxic"]}):
         assert len(labelled(dataset(tmp_path / "assay.csv", **given))) == 36
@@ -139,6 +140,7 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
         (["7,5", "6.25", "3"], {}, r"'7,5' has a decimal comma, but '6\.25' on line 3 a point"),
         (["95%", "0.5", "77%"], {}, r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"),
         (["12 nM", "3 µM", "9 nM"], {}, r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"),
+        ([*SPREAD[:12], *["low"] * 24], {}, r"line 14: expected a number, found 'low'; .* --ignore-value low$"),
         *(
             (["1.5", "10", text], {}, rf"found {re.escape(repr(text))}; write a bound as in >10 and an approx.* ~10")
             for text in ("927+", "ca. 279", "10-20", "5 ± 3")
