@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -38,17 +38,21 @@ FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 
 
-def mixed_units(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return a line on each column of units, or of kinds of measurement, that holds several."""
+def mixed_units(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return a line on each column of units, or of kinds of measurement, that differs between rows.
+
+    An empty field differs, too, unless the column is by its name of another one, as ``IC50 unit`` is of ``IC50``.
+    """
     lines = []
     for name in columns:
         if is_unit(table[name], name):
-            counts = Counter(present(table[name]))
+            there = present(table[name])
+            other = any(0 < len(of) < len(name) and of.lower() in name.lower() for of in columns)
+            counts = Counter(there if other else there.reindex(table.index, fill_value="nothing"))
             if 1 < len({unit.translate(MICRO) for unit in counts}) <= MOST_CATEGORIES:
-                common = counts.most_common(5)
                 lines.append(
-                    f"{name!r} differs: {in_rows(common)}: not comparable: convert them or keep one with "
-                    f'where = [["{name}", "{common[0][0]}"]] in the TOML'
+                    f"{name!r} differs: {in_rows(counts.most_common(5))}: not comparable: convert them or keep one "
+                    f'with where = [["{name}", "{Counter(there).most_common(1)[0][0]}"]] in the TOML'
                 )
     return lines
 

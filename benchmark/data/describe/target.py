@@ -36,7 +36,8 @@ def meaning_of(
         )
     if len(target.numbers) and not given.log10:
         notes += doubts_of_numbers(target.numbers, given.target, meaning["task"] == "regression")
-    notes += mixed_units(table, [name for name in target.columns if name not in (given.target, smiles)])
+    others = [name for name in target.columns if name not in (given.target, smiles)]
+    notes += mixed_units(table.loc[target.texts.index], others)
     return target, meaning
 
 

@@ -49,6 +49,11 @@ def test_endpoints_and_units_that_differ_between_rows_are_said(tmp_path, name, k
     for others in (["0", "1"], ["train", "test"], kinds[:1]):
         assert "differs" not in fields_of(tmp_path, table(texts, **{name: others}))["notes"]
     assert "differs" not in fields_of(tmp_path, table(texts, residue=["K", "V", "M"]))["notes"]
+    assert "differs" not in fields_of(tmp_path, table(["", *texts], **{name: [kinds[1], *kinds[:1] * 4]}))["notes"]
+    fields = fields_of(tmp_path, table(texts, **{name: [kinds[0], ""]}))
+    assert f"'{name}' differs: {kinds[0]} (18 rows), nothing (18 rows)" in fields["notes"]
+    beside = {name[:-1]: ["7", ""], name: [kinds[0], ""]}
+    assert "differs" not in fields_of(tmp_path, table(texts, **beside))["notes"]
     fields = fields_of(tmp_path, table(texts, **{name: kinds}))
     assert f"'{name}' differs" in fields["notes"]
     assert f'where = [["{name}", "{kinds[0]}"]]' in fields["notes"]
