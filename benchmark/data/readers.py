@@ -5,6 +5,7 @@ import csv
 import io
 import re
 import tempfile
+import unicodedata
 import warnings
 import zipfile
 from collections import Counter
@@ -97,12 +98,17 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
                 (header, cells, lines, native), separator = _delimited(text)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
-    header = [re.sub(r"\s*[\r\n]+\s*", " ", name) for name in header]  # of a heading in two lines
+    header = [re.sub(r"\s*[\r\n]+\s*", " ", seen(name)) for name in header]  # of a heading in two lines
     names = _names(header)
     table = pd.DataFrame(cells, columns=names, dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
     repeated = sorted(twice | {name for name, count in Counter(header).items() if count > 1})
     table.attrs = {"notes": notes, "repeated": repeated, "separator": separator, "native": [names[i] for i in native]}
     return table
+
+
+def seen(name: str) -> str:
+    """Return the name of a column without characters that are not seen, such as a zero-width space."""
+    return name if name.isascii() else "".join(c for c in name if unicodedata.category(c) != "Cf")
 
 
 Cells = tuple[list[str], np.ndarray, Sequence[int], Sequence[int]]

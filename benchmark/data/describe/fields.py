@@ -31,7 +31,7 @@ from benchmark.data.describe.given import Options, Target, columns_of, table_of
 from benchmark.data.describe.numbers import decimal_mark, refuse_two_marks, refuse_unclear_points
 from benchmark.data.describe.offers import given_away
 from benchmark.data.describe.target import meaning_of
-from benchmark.data.readers import LINE, refuse_repeated
+from benchmark.data.readers import LINE, refuse_repeated, seen
 from benchmark.data.spec import MANY_ROWS, SAMPLED
 from benchmark.data.values import is_missing, is_number
 from benchmark.errors import UserError, did_you_mean
@@ -52,7 +52,7 @@ def describe_file(file: Path, **options: Any) -> dict[str, Any]:
     columns = columns_of(file, options.get("sheet", ""))
     alike = {unicodedata.normalize("NFKC", name): name for name in columns}  # as µ and μ, which look the same
     for option in {"target", "smiles", "id_column"} & options.keys() if len(alike) == len(columns) else ():
-        options[option] = alike.get(unicodedata.normalize("NFKC", options[option]), options[option])
+        options[option] = alike.get(unicodedata.normalize("NFKC", seen(options[option])), options[option])
     given = Options(**options)
     for column in given.columns:
         if column not in columns:

@@ -47,6 +47,7 @@ DEPTHS = "".join(f"M-{i},<{i},{i % 2}\n" for i in range(30))
         (f",a,y\n{NUMBERS}", {}, "the column that names the rows has no name: write one above it, such as id"),
         (f"name,a,y\n{NUMBERS}", {"desalt": True}, "--desalt is for molecules, and no column holds SMILES"),
         ("SMILES,y,y\n" + TABLE.replace("\n", ",1\n"), {}, "several columns are called 'y': rename"),
+        ("SMILES,y,y\u200b\n" + TABLE.replace("\n", ",1\n"), {}, "several columns are called 'y': rename"),
         (TABLE, {"target": "0"}, "but 'Cc1ccccc1' seems to be a molecule: put a header above it"),
         (f"SMILES,BBB\n{TABLE}", {"target": "bbb"}, r"unknown column of assay\.csv 'bbb': did you mean 'BBB'"),
         (f"name,a,y\n{DEPTHS}", {}, r"no column of numbers is left as a feature; .* 'a' \(line 2: '<0'\)"),
@@ -74,6 +75,8 @@ def test_a_table_or_an_option_that_is_not_understood_is_refused_with_what_to_do(
 
 @pytest.mark.parametrize("names", [("IC50 (µM)", "IC50 (μM)"), ("gelo\u0308st", "gelöst")])
 def test_a_column_is_found_by_a_name_that_looks_the_same(tmp_path, names):
+    unseen = table(["0", "1"]).rename(columns={"y": "y\u200b"})
+    assert fields_of(tmp_path, unseen, "y")["target"] == fields_of(tmp_path, unseen, "y\u200b")["target"] == "y"
     for written, typed in (names, names[::-1]):
         rows = table(["0", "1"]).rename(columns={"y": written})
         assert fields_of(tmp_path, rows, typed)["target"] == written
