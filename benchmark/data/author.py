@@ -35,7 +35,7 @@ from benchmark.data.rows import (
     require_columns,
 )
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
-from benchmark.data.values import is_missing, refuse_other_mark
+from benchmark.data.values import is_missing, refuse_other_mark, related
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
 
@@ -275,10 +275,10 @@ def _as_new(file: Path, last: DatasetSpec, fields: dict[str, Any]) -> tuple[str,
     except UserError:
         return ()
     meaning, notes = said(table)
-    relation, bounds = meaning.get("relation", ""), "[<>≤≥]"
+    relation = meaning.get("relation", "")
     if relation and not last.relation:
-        held = before[relation].str.contains(bounds).any() if relation in before else False
-        if table[relation].str.contains(bounds).any() and not held:
+        marked, held = (any(related(text)[0] for text in of.get(relation, ())) for of in (table, before))
+        if marked and not held:
             raise UserError(f"{file.name}: {relation!r} says which values are bounds: {last.name} has no such column")
         notes = [line for line in notes if "bounds" not in line]  # which the TOML takes as values
 

@@ -79,7 +79,7 @@ def is_relation(texts: pd.Series, name: str = "") -> bool:
     name says so, most of them are signs or there are few others, such as OK, some."""
     there = present(texts)
     known = there.map(lambda text: bool(RELATION.fullmatch(text))).astype(bool)
-    signs = known & there.str.contains(r"[<>=≤≥\uff1c\uff1e]")
+    signs = known & there.str.contains(r"[^\w\s'~≈]")
     few = there.nunique() <= MOST_RELATIONS and (signs & (there != "=")).any()
     return bool(known.any() and (known.all() or named(name, "relation") or signs.mean() > 0.5 or few))
 

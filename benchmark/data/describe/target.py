@@ -59,6 +59,9 @@ def _fields(target: Target) -> dict[str, Any]:
     if not np.isfinite(numbers).all():
         return found | of_words(target, numbers, positive)
     cut = positive.startswith(">= ")
+    chosen = given.classes or positive or given.task
+    if chosen not in ("", "regression") and not cut and all(related(text)[0] for text in target.texts):
+        return found | of_words(target, numbers.mask(numbers.notna()), positive)  # such as <10 and >10
     decides = cut and positive != ">= median"
     two = numbers.nunique() < 3 and given.task != "regression"  # classes, which have no relation
     relation = "" if two else relation_of(target, numbers, mark, decides)
@@ -73,7 +76,6 @@ def _fields(target: Target) -> dict[str, Any]:
         target.numbers = values
         return found | {"task": "classification", "positive": positive}
     measured = (bounds != "").any() or (suffix and bare.nunique() > 2)
-    chosen = given.classes or positive or given.task
     if given.task != "regression" and (chosen or not measured) and (of := of_numbers(target, plain(bare), positive)):
         return found | of
     if values.empty:

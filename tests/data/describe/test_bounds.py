@@ -33,6 +33,7 @@ CUT, SIX = {"positive": ">= 5"}, "6 of 36 values are bounds (< or >), left out"
             )
         ),
         *(({"rel": ["=", mark, "<", "="]}, FOUR, {}, "rel", "18 of 36 values are bounds") for mark in ("=", "", ">")),
+        ({"x": ["", "≧", ""]}, ["1.5", "10", "2.5"], {}, "x", "12 of 36 values are bounds"),
         ({"sign": ["", "＞", ""]}, ["1.5", "10", "2.5"], {}, "sign", "12 of 36 values are bounds"),
         *(
             ({"relation": ["=", ">", "=", word]}, ["1.5", "10", "2.5", word], {}, "relation", "9 of 27 values are b")

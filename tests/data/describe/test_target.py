@@ -62,6 +62,11 @@ AS_CLASS = "; if it is a class, name all with --classes"
             ([f"95{unit}", f"5{unit}", f"77{unit}", "N. d."], {}, [95, 5, 77, None], UNIT | {"suffix": unit.strip()})
             for unit in ("%", " %", " nM", "µM", " mg/mL")
         ),
+        *(
+            ([">10", "<= 10"], given, [1, 0], {"positive": ">10"})
+            for given in ({"positive": ">10"}, {"classes": ["<= 10", ">10"]})
+        ),
+        (["1.5", "≧10", "2.5", "⩽0.5", "≫2"], {}, [1.5, None, 2.5, None, None], {"bounds": "exclude"}),
         (["2.5 \u00b5M", "3 \u03bcM", "7 uM"], {}, [2.5, 3, 7], {"task": "regression"}),
         (["25 °C", "60 °C", "reflux"], {"classes": ["25 °C", "60 °C", "reflux"]}, [0, 1, 2], {}),
         (["1M", "2M", "3T"], {"classes": ["1M", "2M", "3T"]}, [0, 1, 2], {}),
