@@ -80,9 +80,10 @@ def _fields(target: Target) -> dict[str, Any]:
         return found | of
     if values.empty:
         above = numbers[bounds == ">"] if (bounds == ">").any() else numbers
+        one = target.texts[above.index[0]] if target.texts.nunique() == 2 else f">= {above.min():.10g}"
         raise UserError(
             f"{target.where}: all {len(bare)} values are bounds (< or >): take them as values by --bounds exact, or "
-            f"cut them in two with --positive '>= {above.min():.10g}'"
+            f"make two classes of them with --positive {quote(one)}"
         )
     target.numbers = values
     return found | {"task": "regression"}

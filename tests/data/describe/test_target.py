@@ -139,6 +139,7 @@ def test_a_number_that_means_a_missing_target_stays_a_number_in_features(tmp_pat
     [
         (["", "NA", "nan"], {}, r"assay\.csv: column 'y' is empty"),
         ([">4", "<3", ">=3.5"], {}, r"'y': all 36 values are bounds .* --bounds exact, .* --positive '>= 3\.5'"),
+        (["<=10", ">10"], {}, r"'y': all 36 values are bounds .* --bounds exact, .* --positive '>10'$"),
         (["0", "1", "inf"], {}, r"'y', line 4: expected a number, found 'inf'"),
         (["0.5", "7", "3", "seven"], {}, r"line 5: expected a number, found 'seven'; .* --ignore-value seven"),
         ([*(f"{i} nM" for i in range(12)), "dead"], {}, r"line 14: expected a number, found 'dead'; .* --ignore-value"),
