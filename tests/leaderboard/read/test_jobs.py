@@ -49,7 +49,12 @@ def test_results_are_in_order_and_each_is_made_once(log, monkeypatch, squared, w
 
 def test_a_build_that_lacks_one_result_starts_one_process(log: Path, monkeypatch, squared: Make) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
-    one, *others = (Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3, 4))
+
+    def rests(number: int, log: Path) -> bytes:
+        time.sleep(0.2)
+        return squared(number, log)
+
+    one, *others = (Job(f"square-{n}", rests, (n, log)) for n in (1, 2, 3, 4))
     list(made([one]))
     start([one, others[0]])
     list(made(others))
