@@ -55,6 +55,7 @@ def test_a_build_that_lacks_one_result_starts_one_process(log: Path, monkeypatch
         return squared(number, log)
 
     one, *others = (Job(f"square-{n}", rests, (n, log)) for n in (1, 2, 3, 4))
+    start(others)
     list(made([one]))
     start([one, others[0]])
     list(made(others))
