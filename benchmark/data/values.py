@@ -19,7 +19,7 @@ GROUPED = {
     ".": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?"),
 }
 """Numbers with the decimal mark that is the key, perhaps with the other one between thousands."""
-LESS, GREATER = r"[=~≈]?[<\uff1c]|[≤≦⩽≪]|l[te]e?\b|less", r"[=~≈]?[>\uff1e]|[≥≧⩾≫]|g[te]e?\b|greater"
+LESS, GREATER = r"[=~≈]?[<\uff1c]|[≤\u2266\u2a7d\u226a]|l[te]e?\b|less", r"[=~≈]?[>\uff1e]|[≥\u2267\u2a7e\u226b]|g[te]e?\b|greater"
 RELATION = re.compile(
     rf"'?(?:(?P<less>{LESS})|(?P<greater>{GREATER})|[=~≈]|eq\b|equals?|exact)"
     r"(?: than)?(?: or)?(?: equals?)?(?: to)?[<>=~≈]?'?",
@@ -223,7 +223,7 @@ def below_cut(raw: pd.DataFrame, text: pd.Series, spec: DatasetSpec) -> pd.Serie
 def _strictly_less(raw: pd.DataFrame, spec: DatasetSpec) -> pd.Series:
     texts = relations(raw, spec.target, spec.relation, spec.name)
     less = texts.map(lambda text: related(text)[0]) == "<"
-    return less & ~texts.str.contains(r"[=≤≦⩽]|\bl[te]?e\b|equal", case=False)
+    return less & ~texts.str.contains(r"[=≤\u2266\u2a7d]|\bl[te]?e\b|equal", case=False)
 
 
 def excluded(raw: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:

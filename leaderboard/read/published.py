@@ -238,8 +238,10 @@ def shipped(leading: bool = False, datasets: Collection[str] = (), reference: bo
 def listed_methods() -> frozenset[tuple[str, str]]:
     """Return the published methods with their hyperparameters, as in ``CellKey.kind``; none if none are shipped."""
     path = PUBLISHED / "manifest.json"
-    heads = _manifest(path).cells if path.is_file() else []
-    return frozenset(decode_key(head["key"]).kind[2:4] for head in heads)
+    keys = [head["key"] for head in _manifest(path).cells] if path.is_file() else []
+    elsewhere = {"dataset": "", "canonical_seed": 0, "problem": ""}  # one key is decoded for those that differ in these
+    alike = {json.dumps({**key, **elsewhere}): key for key in keys}
+    return frozenset(decode_key(key).kind[2:4] for key in alike.values())
 
 
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache, wraps
+from functools import cache, cached_property, lru_cache, wraps
 from itertools import chain
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -154,7 +154,7 @@ class Dataset:
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cell for entry in self.entries for cell in entry.cells.values())
 
-    @property
+    @cached_property
     def splits(self) -> tuple[int, ...]:
         """Canonical seeds of all entries."""
         return tuple(sorted({cell.key.canonical_seed for cell in self.cells}))
@@ -312,6 +312,7 @@ def submitted(cell: Cell) -> bool:
     return cell.facts.submission is not None
 
 
+@cache
 def slug(title: str) -> str:
     """Turn a title into a part of an address.
 

@@ -41,13 +41,13 @@ LATEX = {
     "·": r"$\cdot$",
     **{sign: f"$^{{{digit}}}$" for sign, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
 }
+_ESCAPES = str.maketrans(LATEX)
 
 
 def latex(text: str) -> str:
     """Escape special characters, write symbols as maths and tie % to its number; the result is one line."""
     signed = re.sub(r"(?<![\w.])-(?=\d)", "−", one_line(text))
-    escaped = "".join(LATEX.get(character, character) for character in signed)
-    return re.sub(r"(?<=\d) (?=\\%)", "~", escaped)
+    return re.sub(r"(?<=\d) (?=\\%)", "~", signed.translate(_ESCAPES))
 
 
 LINE = 82

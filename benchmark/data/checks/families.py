@@ -128,15 +128,16 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
 
 
 @cache
-def _listed() -> pd.DataFrame:
+def _listed() -> dict[str, pd.DataFrame]:
     table = pd.read_csv(shipped_datasets() / "overlaps.csv").fillna({"one": ""})
     swapped = {"first": "second", "second": "first", "of_first": "of_second", "of_second": "of_first"}
-    return pd.concat([table, table.rename(columns=swapped)], ignore_index=True)
+    both = pd.concat([table, table.rename(columns=swapped)], ignore_index=True)
+    both["near"] = both["one"].map({"family": 0, "group": 1, "": 2})
+    ordered = both.sort_values(["near", "shared", "second"], ascending=[True, False, True])
+    return {str(name): rows for name, rows in ordered.groupby("first")}
 
 
 def listed(name: str) -> pd.DataFrame:
     """Return the rows of the shipped table of ``pairs`` that a dataset is in, as ``first``: its family, its group, the
     others; those that share most first."""
-    found = _listed()[_listed()["first"] == name]
-    near = found["one"].map({"family": 0, "group": 1, "": 2})
-    return found.assign(near=near).sort_values(["near", "shared", "second"], ascending=[True, False, True])
+    return _listed().get(name, pd.DataFrame())
