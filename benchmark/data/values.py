@@ -19,7 +19,8 @@ GROUPED = {
     ".": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?"),
 }
 """Numbers with the decimal mark that is the key, perhaps with the other one between thousands."""
-LESS, GREATER = r"[=~≈]?[<\uff1c]|[≤\u2266\u2a7d\u226a]|l[te]e?\b|less", r"[=~≈]?[>\uff1e]|[≥\u2267\u2a7e\u226b]|g[te]e?\b|greater"
+LESS = r"[=~≈]?[<\uff1c]|[≤\u2266\u2a7d\u226a]|l[te]e?\b|less"
+GREATER = r"[=~≈]?[>\uff1e]|[≥\u2267\u2a7e\u226b]|g[te]e?\b|greater"
 RELATION = re.compile(
     rf"'?(?:(?P<less>{LESS})|(?P<greater>{GREATER})|[=~≈]|eq\b|equals?|exact)"
     r"(?: than)?(?: or)?(?: equals?)?(?: to)?[<>=~≈]?'?",
