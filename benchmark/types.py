@@ -172,7 +172,8 @@ def partner(seed: int) -> int:
 class Sample:
     """Everything that one retraining may see: no test set, no other row of the training pool, and no way to one.
 
-    Its molecules are the rows of ``x`` (R, D), ``y`` (R,) and ``smiles`` (R,; empty if they are not molecules).
+    Its molecules are the rows of ``x`` (R, D), ``y`` (R,) and ``smiles`` (R,; empty if they are not molecules). The
+    scale of numbers is that of the whole pool, and tells nothing else of rows outside the sample.
     """
 
     seed: int
@@ -216,8 +217,9 @@ class Sample:
     def earlier(self) -> Sample | None:
         """Return what the model before an update was trained on; None if there was none.
 
-        Its features are as in this sample: standardised on all rows. Its train seed is that of the other retraining of
-        a pair, so that an update shares no randomness with the model that it is compared with.
+        Its features are those of this sample, whose numbers are standardised on the rows of the pool before the update.
+        Its train seed is that of the other retraining of a pair, so that an update shares no randomness with the model
+        that it is compared with.
         """
         if self.earlier_rows is None:
             return None

@@ -120,14 +120,14 @@ def keeps(change: Estimate | None, block: Sequence[Dataset]) -> bool:
 
 @dataclass(frozen=True)
 class Order:
-    """Of M methods, by title: the mean that the order goes by, its ``values`` (D, M) by dataset, and mean ranks.
+    """Of M methods, by title: mean matched churn or 1 − ICC, its ``values`` (D, M) by dataset, and mean ranks.
 
     The ranks, and Friedman's test in ``ranking``, are those of raw churn, as in the paper.
     """
 
     ranking: Ranking | None
     ranks: Mapping[str, Estimate]
-    churn: Mapping[str, float]
+    matched: Mapping[str, float]
     values: np.ndarray
 
 
@@ -187,16 +187,16 @@ def _influence(dataset: Dataset, title: str, measure: Measure, evalset: str = "i
     return float(np.mean([value for value, _ in splits])), [np.array(runs) / len(splits) for _, runs in splits]
 
 
-def in_order(churn: Mapping[str, float], kept: Collection[str]) -> tuple[list[str], list[str]]:
+def in_order(matched: Mapping[str, float], kept: Collection[str]) -> tuple[list[str], list[str]]:
     """Return titles in the order of the page, and those among them that have a place, first to last.
 
-    Those that are ``kept``, as they keep accuracy, come first, by ``churn``; then the others by churn, and last those
-    of which it is nan.
+    Those that are ``kept``, as they keep accuracy, come first, by ``matched`` churn; then the others by it, and last
+    those of which it is nan.
     """
-    ranked = sorted((title for title, value in churn.items() if not np.isnan(value)), key=lambda t: (churn[t], t))
+    ranked = sorted((title for title, value in matched.items() if not np.isnan(value)), key=lambda t: (matched[t], t))
     placed = [title for title in ranked if title in kept]
     losing = [title for title in ranked if title not in kept]
-    return [*placed, *losing, *sorted(churn.keys() - {*ranked})], placed
+    return [*placed, *losing, *sorted(matched.keys() - {*ranked})], placed
 
 
 Pair = tuple[str, str]
@@ -317,7 +317,7 @@ def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray,
     n = len(values)
     resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
     drawn = np.vstack([np.ones((1, n)), resamples])  # the first are the families themselves
-    places = ordered(values, changes, drawn, block[0].task).argsort(axis=1, kind="stable")[:, :first]
+    places = resampled(values, changes, drawn, block[0].task).argsort(axis=1, kind="stable")[:, :first]
     alike = (places == places[0]).all(axis=1)
     same = (np.sort(places, axis=1) == np.sort(places[0])).all(axis=1)
     return float(same[1:].mean()), float(alike[1:].mean())
@@ -333,7 +333,7 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray)
     values, changes = of_units(block, values, changes)
     n = len(values)
     chosen = np.random.default_rng(0).permuted(np.tile(np.arange(n) < round(2 * n / 3), (200, 1)), axis=1)
-    before = ordered(values, changes, chosen.astype(float), block[0].task)
+    before = resampled(values, changes, chosen.astype(float), block[0].task)
     after = np.where(np.isinf(before), np.inf, ~chosen @ values / (~chosen).sum(axis=1, keepdims=True))
     pairs = before.argsort(axis=1, kind="stable")[:, :2]
     leads = [np.take_along_axis(each, pairs, axis=1) for each in (before, after)]
@@ -351,7 +351,7 @@ def of_units(block: Sequence[Dataset], *of_datasets: np.ndarray, unit: Aggregati
     return [np.array([v[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())]) for v in of_datasets]
 
 
-def ordered(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:
+def resampled(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:
     """Return what methods go by (B, M), where families count ``drawn`` (B, F) times; inf for those without a place.
 
     ``values`` and ``changes`` (F, M) are those of ``stability``, by family.

@@ -113,7 +113,7 @@ class SummaryRow:
     """The datasets on which results differ from ERM's in more than the method, as ``‡ on BACE``."""
     keeps: bool = True
     """True if it keeps accuracy as ``RULE`` asks."""
-    churn: float = float("nan")
+    matched: float = float("nan")
     """Mean matched churn, or 1 − ICC, that the order goes by; nan for a method without a rank."""
     place: int | None = None
     places: tuple[int, int] | None = None
@@ -161,7 +161,7 @@ class Summary:
     @property
     def composed(self) -> bool:
         """Tell whether a title of its rows has several parts: these have columns then, and filters."""
-        return any(BETWEEN in row.title for row in self.rows if not np.isnan(row.churn))
+        return any(BETWEEN in row.title for row in self.rows if not np.isnan(row.matched))
 
     @property
     def interval(self) -> str:
@@ -344,16 +344,16 @@ def _summary(
         reason = fewer.get(title) or _on("missing", [d.title for d in block if d.entry(title) is None])
         if marks := suspects.get(title):
             reason = "; ".join(_on(mark, titles) for mark, titles in marks.items())
-        if title in ordering.churn and np.isnan(ordering.churn[title]):
+        if title in ordering.matched and np.isnan(ordering.matched[title]):
             reason = f"{ORDER[task].name} is undefined, which takes two retrainings that are not constant"
         if title in controls:
             reason = CONTROL
         collapsed, suspicions = _on("collapsed", constant.get(title, [])), tuple(marks or ())
         row = _row(task, title, datasets, block, boards, kind)
         row = replace(row, unranked=reason, suspicions=suspicions, collapsed=collapsed)
-        rows.append(replace(row, rank=ordering.ranks.get(title), churn=ordering.churn.get(title, np.nan)))
+        rows.append(replace(row, rank=ordering.ranks.get(title), matched=ordering.matched.get(title, np.nan)))
     kept = {row.title for row in rows if row.keeps}
-    titles, placed = in_order({row.title: row.churn for row in rows}, kept)
+    titles, placed = in_order({row.title: row.matched for row in rows}, kept)
     of_title = {row.title: row for row in rows}
     place = {title: place for place, title in enumerate(placed, 1)}
     rows = [replace(of_title[title], place=place.get(title)) for title in titles]

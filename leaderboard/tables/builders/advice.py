@@ -12,7 +12,7 @@ from leaderboard.read.properties import of_datasets
 from leaderboard.read.results import Dataset, Results, units
 from leaderboard.tables.builders.churn_to_expect import shown
 from leaderboard.tables.layouts import Body
-from leaderboard.tables.order import REHEARSED, of_units, ordered
+from leaderboard.tables.order import REHEARSED, of_units, resampled
 from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import MISSING, Value
 
@@ -54,14 +54,14 @@ def choices(
 ) -> dict[str, np.ndarray]:
     """Return the number of the method (F,) that each rule chooses for each of F families, from the others.
 
-    Of the methods that have a place on the other families (``ordered``), it is that with the least mean of ``values``
+    Of the methods that have a place on the other families (``resampled``), it is that with the least mean of ``values``
     (F, M): on all of them; on those on the same side of the median of one of ``properties`` (F,); or on those most
     similar in all properties. ``changes`` (F, M) are in what a place asks for. In hindsight, it is the least on the
     family itself, which nobody can know.
     """
     n = len(values)
     others = 1.0 - np.eye(n)
-    placed = np.isfinite(ordered(values, changes, others, task))
+    placed = np.isfinite(resampled(values, changes, others, task))
 
     def least(weights: np.ndarray) -> np.ndarray:
         means = weights @ values / weights.sum(axis=1, keepdims=True)

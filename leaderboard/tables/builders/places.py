@@ -62,7 +62,7 @@ def stable(summary: Summary) -> str:
 def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per method in the order of the first page: its mean matched churn on each split that all have."""
     summary = summary_of(results, "classification", "headline", kind)
-    ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
+    ranked = [row.title for row in summary.rows if not np.isnan(row.matched)] if summary else []
     if summary is None or not ranked:
         return None
     by_method = {title: over_splits(summary.datasets, title, kind) for title in ranked}
@@ -112,7 +112,7 @@ def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | No
     summary = summary_of(results, task, "wide", kind)
     if summary is None or summary.between is None:
         return None
-    ranked = [row for row in summary.rows if not np.isnan(row.churn)]
+    ranked = [row for row in summary.rows if not np.isnan(row.matched)]
     titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
     orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
     placed = {row.title: row.place for row in summary.placed if row.place}
@@ -123,7 +123,7 @@ def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | No
     what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
-        churns = [Value.of(ordered.churn[row.title], 100) for ordered in orders.values()]
+        churns = [Value.of(ordered.matched[row.title], 100) for ordered in orders.values()]
         ranks = [Value.of(ordered.ranks.get(row.title), digits=1) for ordered in orders.values()]
         places = [spelled_places(row.place, *of[row.title]) if row.place else Value(MISSING) for of in ranges]
         rows.append((row.title, *places, *churns, *ranks, "; ".join(row.remarks)))

@@ -112,7 +112,7 @@ def test_a_constant_and_a_marked_submission_are_not_ranked_recommended_or_left_u
     summary = summary_of([*cells, *more])
     row = row_of(summary, "CONSTANT")
     assert (row.rank, row.place, row.marks[0][0], row.collapsed[:9]) == (None, None, "†", "collapsed")
-    assert row.churn == pytest.approx(0.5), "that of chance"
+    assert row.matched == pytest.approx(0.5), "that of chance"
     row = row_of(summary, "COPIED")
     assert (row.rank, row.estimates["matched_churn"].value) == (None, 0)
     assert row.unranked.startswith("alike on ")

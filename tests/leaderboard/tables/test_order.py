@@ -64,7 +64,7 @@ def test_places_go_by_the_mean_matched_churn_over_families(cells: list[Cell]):
         by_hand[title] = np.mean([np.mean(churns[:2]), churns[2]])
     assert [row.title for row in summary.placed] == sorted(by_hand, key=lambda title: by_hand[title])
     assert [row.place for row in summary.placed] == [1, 2, 3, 4]
-    assert {row.title: row.churn for row in summary.rows} == pytest.approx(by_hand)
+    assert {row.title: row.matched for row in summary.rows} == pytest.approx(by_hand)
     assert row_of(summary, "CALM").estimates["matched_churn"].value == pytest.approx(by_hand["CALM"]), "as shown"
 
 
@@ -73,7 +73,7 @@ def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_ch
     losing = [make_cell("cheap", predictions(7 + d, 0.01, wrong=0.4), dataset=f"d{d}", about=about) for d in range(3)]
     summary = on_front([*cells, *losing])
     row = row_of(summary, "CHEAP")
-    assert row.churn < summary.placed[0].churn
+    assert row.matched < summary.placed[0].matched
     assert row.place is None
     assert row.marks == ("† on D0, D1, D2",)
     assert [r.title for r in summary.rows][-1] == "CHEAP"
@@ -166,8 +166,8 @@ def test_a_method_with_three_of_ten_retrainings_has_no_place_and_moves_no_one_el
     summary = on_front([*cells, *lucky])
     row = row_of(summary, "LUCKY")
     assert (row.place, row.rank, row.unranked) == (None, None, "3 of 10 train seeds on D0, D1, D2")
-    assert row.estimates["matched_churn"].value < summary.placed[0].churn
-    now, then = ([(r.title, r.place, r.churn, r.rank) for r in of.placed] for of in (summary, before))
+    assert row.estimates["matched_churn"].value < summary.placed[0].matched
+    now, then = ([(r.title, r.place, r.matched, r.rank) for r in of.placed] for of in (summary, before))
     assert now == then
 
 
@@ -175,7 +175,7 @@ def test_retrainings_beyond_those_that_most_methods_have_do_not_count(cells: lis
     more = [make_cell("more", predictions(d, 0.12, runs=16), dataset=f"d{d}") for d in range(3)]
     summary = on_front([*cells, *more])
     firsts = [churn_of(cell.only(range(1, 11))) for cell in more]
-    assert row_of(summary, "MORE").churn == pytest.approx(np.mean([np.mean(firsts[:2]), firsts[2]]))
+    assert row_of(summary, "MORE").matched == pytest.approx(np.mean([np.mean(firsts[:2]), firsts[2]]))
     assert row_of(summary, "MORE").place is not None
 
 
@@ -202,7 +202,7 @@ def test_regressions_are_ordered_by_the_share_of_variance_that_is_retraining(mak
         values = (y + size * rng.normal(size=(6, 400)))[..., None] * (0.1 if m == "shrunk" else 1)
         made.append(make_cell(m, unit * values, y=y, dataset=d))
     summary = next(s for s in summaries(collect(made)) if s.task == "regression")
-    churns = {row.title: row.churn for row in summary.rows}
+    churns = {row.title: row.matched for row in summary.rows}
     for title, size in (("ERM", 0.5), ("CALM", 0.25), ("SHRUNK", 0.5)):  # variances of noise and, with it, of all
         assert churns[title] == pytest.approx(size**2 / (size**2 + 1 / 3), rel=0.08)
     table = places.places("regression", collect(made), "runs")
@@ -342,7 +342,7 @@ def test_the_board_of_the_ood_test_is_that_of_its_predictions(cells: list[Cell],
     assert [d.name for d in found.datasets] == ["d0", "d1"]
     assert [(row.title, row.places) for row in found.rows] == [(row.title, row.places) for row in expected.rows]
     for row in expected.rows:
-        assert row_of(found, row.title).churn == pytest.approx(row.churn)
+        assert row_of(found, row.title).matched == pytest.approx(row.matched)
         assert row_of(found, row.title).estimates["matched_churn"] == row.estimates["matched_churn"]
     assert " of the OOD test predictions (" in sentences.answer(found)
     assert sentences.notes(found)[0].startswith("OOD tests of D0, D1. ")
