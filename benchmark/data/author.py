@@ -25,15 +25,7 @@ from benchmark.data.downloads import contents
 from benchmark.data.features import own_columns
 from benchmark.data.problem import checked, labels
 from benchmark.data.readers import LINE, MISSING, REPEATED, WORKBOOK, refuse_repeated
-from benchmark.data.rows import (
-    Rows,
-    feature_columns,
-    load_rows,
-    load_table,
-    needed_columns,
-    raw_table,
-    require_columns,
-)
+from benchmark.data.rows import Rows, feature_columns, load_rows, load_table, needed_columns, raw_table, require_columns
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.values import is_missing, refuse_other_mark, related
 from benchmark.errors import UserError

@@ -7,16 +7,7 @@ import numpy as np
 from benchmark.data.checks.missing import folded
 from benchmark.errors import UserError
 from leaderboard.scoring.files import number
-from leaderboard.scoring.roles import (
-    FEW,
-    Options,
-    Part,
-    natural,
-    negative,
-    plain,
-    typed,
-    words,
-)
+from leaderboard.scoring.roles import FEW, Options, Part, natural, negative, plain, typed, words
 
 MOST_CLASSES = 1000
 

@@ -10,18 +10,7 @@ import numpy as np
 from benchmark.data.checks.missing import MISSING_WORDS, folded
 from benchmark.errors import UserError
 from leaderboard.scoring.files import Table, number
-from leaderboard.scoring.roles import (
-    SPELLED,
-    Grid,
-    Options,
-    Part,
-    example_of,
-    filled,
-    plain,
-    role_of,
-    stem,
-    words,
-)
+from leaderboard.scoring.roles import SPELLED, Grid, Options, Part, example_of, filled, plain, role_of, stem, words
 
 SINGLE = 2.0**-23
 """The most by which rounding to float32 changes a number, as a share of it."""

@@ -7,14 +7,7 @@ from scipy.special import expit, softmax
 
 from benchmark.errors import UserError
 from leaderboard.scoring.classes import labels_of
-from leaderboard.scoring.roles import (
-    CLOSE,
-    Part,
-    negative,
-    plain,
-    typed,
-    words,
-)
+from leaderboard.scoring.roles import CLOSE, Part, negative, plain, typed, words
 
 
 def values_of(part: Part, kind: str, labels: dict[frozenset[str], dict[str, int]]) -> np.ndarray:
