@@ -106,7 +106,8 @@ def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
     taken |= {title: look for title, look in zip(FIXED, looks, strict=False) if title not in LEARNERS}
 
     def take(title: str, wanted: Sequence[Style]) -> None:
-        free = [style for style in wanted if style not in taken.values()]
+        used = {*taken.values()}
+        free = [style for style in wanted if style not in used]
         taken[title] = free[0] if free else wanted[sum(map(ord, title)) % len(wanted)]
 
     for learner in LEARNERS:
