@@ -144,13 +144,25 @@ def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push
     """Take one step of AdamW on the rows ``columns`` (T,) of the weights (L, H), then ``idle`` (T,) without gradient.
 
     ``gradient`` (T or more, H) is multiplied by ``scale``. ``push``, ``root_of`` and ``keep`` are those of
-    ``Idle`` after this step.
+    ``Idle`` after this step. The steps without gradient are those of ``_wait``, with the same square root.
     """
+    beta1, beta2, decay, step, root, eps = rates
+    unit = np.float32(1)
     for t in range(len(columns)):
-        w, m, v = weight[columns[t]], mean[columns[t]], square[columns[t]]
-        adamw(w, m, v, gradient[t], scale, rates)
-        if idle[t]:
-            _wait(w, m, v, idle[t], rates[5], push, root_of, keep)
+        n, w, m, v = idle[t], weight[columns[t]], mean[columns[t]], square[columns[t]]
+        if n == 0:
+            adamw(w, m, v, gradient[t], scale, rates)
+            continue
+        a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
+        decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
+        for h in range(len(w)):
+            g = gradient[t, h] * scale
+            mean_h, square_h = beta1 * m[h] + (unit - beta1) * g, beta2 * v[h] + (unit - beta2) * g * g
+            s = np.sqrt(square_h)
+            moved = w[h] * decay - step * mean_h / (s * root + eps)
+            w[h] = moved * decay_n - a * mean_h / (s * b + eps)
+            m[h] = mean_h * beta1_n
+            v[h] = square_h * beta2_n
 
 
 @njit(cache=True, error_model="numpy")
