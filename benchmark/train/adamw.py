@@ -26,6 +26,7 @@ def optimiser(parameters: Sequence[Tensor], recipe: Recipe) -> torch.optim.AdamW
     return torch.optim.AdamW(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
 
 
+@lru_cache(maxsize=4096)  # networks take the same steps
 def rates(step: int, lr: float, weight_decay: float) -> Rates:
     """Return the factors of step 1, 2, …: β₁, β₂, 1 − lr·decay, lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ) and ε."""
     values = BETA1, BETA2, 1 - lr * weight_decay, lr / (1 - BETA1**step), (1 - BETA2**step) ** -0.5, EPS

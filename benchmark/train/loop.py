@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from benchmark.train.device import one_thread, repeatable, without_denormals
 from benchmark.train.ensemble import Ensemble, Epoch, Loss, Networks, Step, TargetScaler, TrainedNetwork, Training
@@ -115,6 +116,8 @@ def _train_together(
     """Train the K networks of an ensemble side by side; return whether ``each_epoch`` has ended the training."""
     task, rows, units, device = sample.task, ensemble.rows, ensemble.units, sample.device
     known = torch.from_numpy(sample.y if sample.targets is None else sample.targets).to(device)
+    if task == "classification" and sample.targets is None and training.loss is None and training.step is None:
+        known = one_hot(known, sample.n_outputs)  # once, as ``fit_gradient`` does for each batch
 
     def wanted(batch: Tensor) -> Tensor:
         """Return what each network learns on its own batch: ``batch`` (K, B) → (K, B), or (K, B, C)."""
