@@ -117,7 +117,7 @@ def _train_together(
     task, rows, units, device = sample.task, ensemble.rows, ensemble.units, sample.device
     known = torch.from_numpy(sample.y if sample.targets is None else sample.targets).to(device)
     if task == "classification" and sample.targets is None and training.loss is None and training.step is None:
-        known = one_hot(known, sample.n_outputs)  # once, as ``fit_gradient`` does for each batch
+        known = one_hot(known, sample.n_outputs)  # as ``fit_gradient`` takes them
 
     def wanted(batch: Tensor) -> Tensor:
         """Return what each network learns on its own batch: ``batch`` (K, B) → (K, B), or (K, B, C)."""

@@ -34,14 +34,15 @@ def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
 
 
 def fit_gradient(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
-    """Return the gradient of the sum of ``fit_loss`` with respect to ``outputs`` (..., B, C)."""
-    from torch.nn.functional import one_hot
+    """Return the gradient of the sum of ``fit_loss`` with respect to ``outputs`` (..., B, C).
 
+    ``y`` are numbers (..., B), or targets (..., B, C).
+    """
     outputs = outputs.detach()
     size = outputs.shape[-2]
     if task == "regression":
         return (outputs - y.reshape(outputs.shape)) * (2 / size)
-    return (outputs.softmax(-1) - (y if y.ndim == outputs.ndim else one_hot(y, outputs.shape[-1]))) / size
+    return (outputs.softmax(-1) - y) / size
 
 
 def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
