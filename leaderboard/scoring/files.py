@@ -28,6 +28,12 @@ OTHERS = {
     b"BZh91AY&SY": "compressed: expected its name to end in .bz2",
 }
 """The first bytes of files that are no CSV, and what they are."""
+HINTS = {
+    "straddling": "a field is longer than 1 MiB: is a quote never closed? Leave out long texts",
+    "parse error": "expected as many fields in each row as the first line has: mend such rows, or leave them out",
+    "failed": "it is damaged, or not compressed as its name says: rename it, or write it anew",
+}
+"""What to add to messages of Arrow."""
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
@@ -109,10 +115,8 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
         found = parse(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
-        long = ": a field is longer than 1 MiB: is a quote never closed? Leave out long texts" * (
-            "straddling" in str(error)
-        )
-        raise UserError(f"{name}: cannot be read as {expected}: {error}{long}") from error
+        hint = next((f": {hint}" for said, hint in HINTS.items() if said in str(error)), "")
+        raise UserError(f"{name}: cannot be read as {expected}: {error}{hint}") from error
     columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
     read = table(name, columns, ordered=ordered)
     if parse is texts_of and (first := _entry_above(read)) is not None:
@@ -223,7 +227,10 @@ def texts_of(path: Path) -> pa.Table:
     if b"\0" in start and (kind := next((kind for magic, kind in OTHERS.items() if start.startswith(magic)), "")):
         raise ValueError(f"it is {kind}")
     if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError("it is binary, or text in UTF-16: expected text in UTF-8, as CSV UTF-8 of a spreadsheet")
+        raise ValueError(
+            "it is binary, or text in UTF-16: expected text in UTF-8, as pandas.DataFrame.to_csv, or CSV UTF-8 of a "
+            "spreadsheet, writes"
+        )
     if re.match(rb'\s*(\{\s*"|\[\s*[\[{])', start):
         raise ValueError("it is JSON: write a CSV with a line of names of columns, as pandas.DataFrame.to_csv does")
     named = SEPARATED.match(start)
@@ -235,7 +242,8 @@ def texts_of(path: Path) -> pa.Table:
             f"its first line is {header.decode(errors='replace').strip()[:60]!r}, and most of the others have several "
             "fields: remove what stands above the names of the columns"
         )
-    if mark.encode() not in header and len(header.split()) == len(below.split()) > 1:  # and no heading of two words
+    fields = len(header.split())  # of rows as pandas prints them, which may have a number before
+    if mark.encode() not in header and 1 < fields <= len(below.split()) <= fields + 1:  # and no heading of two words
         raise ValueError(
             f"its only column is {header.decode(errors='replace').strip()[:60]!r}: put commas between fields"
         )
@@ -246,14 +254,14 @@ def texts_of(path: Path) -> pa.Table:
         with pa.csv.open_csv(path, pa.csv.ReadOptions(skip_rows=above), parsed) as reader:
             texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()), **options)
         read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
-    except pa.ArrowInvalid as error:
+    except ValueError as error:
         wider = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
         if wider and int(wider[2]) == int(wider[1]) + 1 == below.count(mark.encode()) + 1 > 2:
             raise ValueError(
                 "its rows have one field more than its first line, as R's write.table does: write a name for the first "
                 "column, such as example_id"
             ) from error
-        if "UTF8" in str(error):
+        if "utf8" in str(error).lower().replace("-", ""):
             raise ValueError("its text is not UTF-8: save it as CSV UTF-8, as spreadsheets can") from error
         raise
     if len(read) and all(column[-1].as_py() is None for column in read.columns):  # rows of a spreadsheet

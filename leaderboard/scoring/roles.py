@@ -253,6 +253,14 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
     return chosen
 
 
+        if name is not None and name.lower() not in (*EXAMPLE, *INDEX):
+            for other, column in table.columns.items():
+                if other in column.encoded[1]:
+                    raise UserError(
+                        f"{table.name}: the column {other!r} has {other!r} among its rows, too, as if the line of "
+                        "names of columns were missing: add it, such as example_id,y_true,p1, or if it is there, "
+                        f"rename {name!r} to example_id"
+                    )
 def _distinct(column: Column) -> bool:
     codes, _ = column.encoded
     return bool((codes >= 0).all()) and len(np.unique(codes)) == len(codes)

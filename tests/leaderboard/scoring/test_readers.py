@@ -883,7 +883,16 @@ NO_TABLES = (
         for encoding in ("utf-16", "utf-16-le", "utf-16-be")
     ),
     ("csv", "id,p1\nm0é,0.5\n".encode("cp1252"), "its text is not UTF-8: save it as CSV UTF-8"),
-    ("csv", b"id p1\nm0 0.5\n", "only column is 'id p1': put commas"),
+    ("csv", "id,y_pr\xe9d\nm0,0.5\n".encode("cp1252"), "its text is not UTF-8: save it as CSV UTF-8"),
+    *(("csv", text, "only column is 'id p1': put commas") for text in (b"id p1\nm0 0.5\n", b"id p1\n0 m0 0.5\n")),
+    ("csv", b"id,p1,p2\nm0,0.5,0.5\n# end\n", "expected as many fields in each row as the first line has"),
+    ("csv.gz", b"id,p1\nm0,0.5\n", "not compressed as its name says: rename it"),
+    ("json", b'[{"id": 1}]', r'to_json\(orient="split"\)'),
+    (
+        "csv",
+        b"CN,no\nCCN,yes\nCO,no\nCS,no\n",
+        "'no' among its rows, too, .* names of columns were missing: .* rename 'CN'",
+    ),
     ("csv", b"# by X\nid,p1\nm0,0.5\n", "its first line is '# by X', .* remove what stands above the names of the"),
     ("csv", b"<datawarrior>\nid\tp1\nm0\t0.5\n", "its first line is '<datawarrior>', and most of the others have"),
     ("csv", b"id,p1\n" + b"m" * 2**21 + b",0.5\n", "longer than 1 MiB: is a quote never closed"),

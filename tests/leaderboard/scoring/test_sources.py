@@ -172,12 +172,12 @@ def test_what_is_unclear_or_missing_is_named(tracking):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1, 2]", "expected a table as mlflow.log_table writes it"),
-        ("{", "expected a table as mlflow.log_table writes it"),
+        ("[1, 2]", "expected a table as mlflow.log_table or"),
+        ("{", "expected a table as mlflow.log_table or"),
         ('{"columns": ["y_pred"], "data": [[1], [1, 2]]}', "row 2 does not have a value for each of 1 columns"),
         ('{"columns": ["id", "y_pred"], "data": [["a", "x"], ["b", 1]]}', "the column 'y_pred' mixes text, numbers"),
         ('{"columns": ["id", "y_pred"], "data": []}', "no rows: expected predictions"),
-        ("[" * 100_000, "expected a table as mlflow.log_table writes it"),
+        ("[" * 100_000, "expected a table as mlflow.log_table or"),
     ],
 )
 def test_json_that_is_no_table_is_refused(tmp_path, content, message):
