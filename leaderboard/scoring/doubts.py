@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.data.checks.missing import far
 from benchmark.errors import number_of
 from leaderboard.scoring.files import Table
-from leaderboard.scoring.roles import FEW, Options, Part, typed
+from leaderboard.scoring.roles import FEW, UNITS, Options, Part, typed, words
 from leaderboard.scoring.runs import Runs
 
 
@@ -69,7 +69,7 @@ def _unmatched(result: Sequence[Runs], options: Options) -> str:
 
 
 def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
-    """Return what to say of a column of relations beside the true values, such as > and =, which is not read."""
+    """Return what to say of relations beside the true values, such as > and =, or of their units: neither is read."""
     tables = [outside] if outside else [part.table for part in parts if part.role.truth]
     for table in tables if kind == "values" else ():
         for name, column in table.columns.items():
@@ -78,6 +78,9 @@ def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
             if any(marks) and all(re.fullmatch("'?[<>=~≤≥]+'?", text) for text in texts):
                 rows = f"{number_of(int(np.array([*marks, False])[codes].sum()), 'row')} of {table.name}"
                 return f"by {name!r}, the true values in {rows} are bounds, and are taken as values"
+            if len(texts) > 1 and all(UNITS & {*words(text)} for text in texts):
+                units = ", ".join(texts[:5])
+                return f"by {name!r} in {table.name}, the true values have several units ({units}): write all in one"
     return ""
 
 

@@ -16,6 +16,7 @@ from leaderboard.scoring.roles import (
     FEW,
     INDEX,
     MARKED,
+    UNITS,
     Grid,
     Options,
     Part,
@@ -32,8 +33,6 @@ from leaderboard.scoring.runs import PredictionKind, Runs
 from leaderboard.scoring.truths import SINGLE, check_missing, key_of, of_file, pair, texts_of
 from leaderboard.scoring.values import check_class, check_side, check_signs, values_of
 
-UNITS = frozenset(("pm", "nm", "um", "mm", "molar", "percent", "mg", "ug", "ng", "kcal", "kj", "log", "ln"))
-"""Units, and scales, in names of columns."""
 NAIVE = Options()
 
 

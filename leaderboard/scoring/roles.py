@@ -82,6 +82,8 @@ place of its minus."""
 ELEMENTS = {"na", "nd"}
 """Words for what is missing that are symbols of elements, too, if their second letter is small."""
 FEW = 20
+UNITS = frozenset(re.split(r"\|", "molar|percent|log|ln|pm|nm|um|\u00b5m|\u03bcm|mm|mg|ug|\u00b5g|\u03bcg|ng|kcal|kj"))
+"""Units, and scales, in names of columns and beside true values; a micro sign has two codes."""
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
 

@@ -527,6 +527,10 @@ NOTES = [
     ([model(pred_42=CLASS[0]), model(pred_43=CLASS[1])], r"^predictions: pred_42\.$"),
     ([model(y_pred=CLASS[0]), model(prediction=CLASS[1])], r"^predictions: y_pred\.$"),
     (
+        two(y_true=IC50, unit=np.where(TRUE, "nM", "\u00b5M"), y_pred=VALUES[:2]),
+        r"by 'unit' in a.csv, the true values have several units \(.*\): write all in one",
+    ),
+    (
         [pd.DataFrame({"Drug_ID": SMILES, "Drug": SMILES, "Y": IC50, "Y_pred": VALUES[0]})],
         r"^predictions: Y_pred; truth: Y; left out: Drug\.$",
     ),
