@@ -480,7 +480,7 @@ class Reading:
         if len(family) > 1:
             first = int(family[0][1:])
             expected = [f"p{c}" for c in range(min(first, 1), min(first, 1) + len(family))]
-            if family != expected:
+            if [name.lower() for name in family] != expected:
                 raise UserError(
                     f"{self.table.name}: probability columns {', '.join(family)}: expected {', '.join(expected)}"
                 )
@@ -745,6 +745,8 @@ def _classes_of(columns: Sequence[str]) -> tuple[str, ...]:
     if all(re.fullmatch(r"p\d+", name) for name in columns):
         return tuple(name[1:] for name in columns)
     tokens = [re.findall(r"\d+\.\d+|[^\W_]+", name) or [name] for name in columns]
-    own = [[t for t in ts if not all(t in others for others in tokens)] for ts in tokens]
+    alike = len({*map(len, tokens)}) == 1  # as many: task_0_class_0 and task_0_class_1 differ in their last
+    placed = [[(i * alike, t) for i, t in enumerate(ts)] for ts in tokens]
+    own = [[t for i, t in ts if not all((i, t) in others for others in placed)] for ts in placed]
     names = tuple(plain("_".join(ts)) for ts in own)
     return names if all(names) and len(set(names)) == len(names) else tuple(columns)
