@@ -206,7 +206,8 @@ def _mismatch(name: str, classes: Mapping[str, Collection[str]], example: Sequen
 def _index(name: str, texts: set[str], classes: tuple[str, ...], by_name: bool = False) -> dict[str, int]:
     """Return the index of each text among the classes: by its name, or unless ``by_name``, by its number from 0."""
     named = {text: classes.index(text) for text in texts if text in classes}
-    counted = {text: int(text) for text in texts if text.isdigit() and int(text) < len(classes) and not by_name}
+    numbers = {str(i): i for i in range(0 if by_name else len(classes))}
+    counted = {text: numbers[text] for text in texts if text in numbers}
     if len(named) == len(counted) == len(texts) and named != counted:
         raise UserError(
             f"{name}: {', '.join(sorted(texts))} may be names or numbers of the classes {', '.join(classes)}: write "

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from benchmark.data import parquet
 from benchmark.errors import UserError
 
-NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOST_BYTES = 2**31
 """Bytes of a table in memory, where each text is kept once."""
 SEPARATED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?[,;|\t]*\r?\n', re.IGNORECASE)
@@ -200,7 +200,10 @@ def _parquet(path: Path) -> pa.Table:
 
 def _logged(path: Path) -> Iterable[tuple[str, Any]]:
     """Return the columns of a table as ``mlflow.log_table`` writes it."""
-    expected = 'expected a table as mlflow.log_table writes it, {"columns": […], "data": [[…], …]}'
+    expected = (
+        'expected a table as mlflow.log_table or pandas.DataFrame.to_json(orient="split") writes it, {"columns": […], '
+        '"data": [[…], …]}'
+    )
     try:
         content = from_json(path.read_bytes())
     except ValueError as error:

@@ -79,11 +79,12 @@ MARKED = re.compile(
 )
 """A number with a percent sign, a molar unit, an error, a decimal comma, marks between thousands, brackets or a dash in
 place of its minus."""
+LETTERS = r"[^\W\d_]"
 ELEMENTS = {"na", "nd"}
 """Words for what is missing that are symbols of elements, too, if their second letter is small."""
-FEW = 20
 UNITS = frozenset(re.split(r"\|", "molar|percent|log|ln|pm|nm|um|\u00b5m|\u03bcm|mm|mg|ug|\u00b5g|\u03bcg|ng|kcal|kj"))
 """Units, and scales, in names of columns and beside true values; a micro sign has two codes."""
+FEW = 20
 """The most whole numbers that are classes and not counts, unless the user says so."""
 
 
@@ -144,8 +145,8 @@ class Part:
 
 
 def words(name: str) -> list[str]:
-    """Return the words and numbers in the name of a column, in lower case."""
-    return re.findall(r"[a-z]+|\d+", name.lower())
+    """Return the words and numbers in the name of a column, of any script, in lower case."""
+    return re.findall(rf"{LETTERS}+|\d+", name.lower())
 
 
 def typed(names: Iterable[str]) -> str:
@@ -193,7 +194,7 @@ def stem(name: str) -> tuple[str, ...]:
     """
     kept, last = [], ""
     verbs = VERBS | {"p"} if role_of(name) == "probability" else VERBS
-    for word, unit in re.findall(r"([a-z]+|\d+(?=([a-z]*)))", name.lower().partition("=")[0]):
+    for word, unit in re.findall(rf"({LETTERS}+|\d+(?=({LETTERS}*)))", name.lower().partition("=")[0]):
         counts = word.isdigit() and (last in verbs or not last) and (not unit or unit in verbs)
         if not (word in verbs or counts):
             kept.append(word)
@@ -219,7 +220,7 @@ def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     """Group names that differ in one number alone, by what is left and right of it, in the order of the number."""
     groups: dict[tuple[str, str], dict[int, str]] = {}
     for name in names:
-        for match in re.finditer(r"\d+", name):
+        for match in re.finditer(r"\d{1,99}", name):
             key = name[: match.start()].lower(), name[match.end() :].lower()
             groups.setdefault(key, {})[int(match.group())] = name
     return {key: [group[i] for i in sorted(group)] for key, group in groups.items() if len(group) > 1}
@@ -252,9 +253,6 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
                 f"{table.name}: no column of example ids: expected {', '.join(EXAMPLE)}, found "
                 f"{', '.join(map(repr, table.columns))}: name one of them example_id"
             )
-    return chosen
-
-
         if name is not None and name.lower() not in (*EXAMPLE, *INDEX):
             for other, column in table.columns.items():
                 if other in column.encoded[1]:
@@ -263,6 +261,9 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
                         "names of columns were missing: add it, such as example_id,y_true,p1, or if it is there, "
                         f"rename {name!r} to example_id"
                     )
+    return chosen
+
+
 def _distinct(column: Column) -> bool:
     codes, _ = column.encoded
     return bool((codes >= 0).all()) and len(np.unique(codes)) == len(codes)
@@ -476,7 +477,7 @@ class Reading:
 
     def _classes(self) -> Roles | None:
         """Find the columns of class probabilities: numbered p0, p1, …, or columns that sum to one in every row."""
-        family = sorted((n for n in self.roles if re.fullmatch(r"p\d+", n)), key=lambda name: int(name[1:]))
+        family = sorted((n for n in self.roles if re.fullmatch(r"[pP]\d{1,9}", n)), key=lambda name: int(name[1:]))
         if len(family) > 1:
             first = int(family[0][1:])
             expected = [f"p{c}" for c in range(min(first, 1), min(first, 1) + len(family))]
@@ -742,7 +743,7 @@ def natural(text: str) -> tuple[float, str]:
 
 def _classes_of(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the classes that columns of probabilities name: what differs between their names, or 0, 1, …"""
-    if all(re.fullmatch(r"p\d+", name) for name in columns):
+    if all(re.fullmatch(r"[pP]\d+", name) for name in columns):
         return tuple(name[1:] for name in columns)
     tokens = [re.findall(r"\d+\.\d+|[^\W_]+", name) or [name] for name in columns]
     alike = len({*map(len, tokens)}) == 1  # as many: task_0_class_0 and task_0_class_1 differ in their last

@@ -63,6 +63,7 @@ VALUES = IC50 + 0.3 * RNG.normal(size=(5, T))
 BEYOND = {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()}
 SMILES = [f"C{t}" for t in range(T)]
 WORD = np.array(["inactive", "active"], dtype=object)
+RINGS, LONG = np.array(["\u2460", "\u2461"], dtype=object), np.array(["1", "9" * 5000], dtype=object)
 
 
 def model(**columns: Any) -> pd.DataFrame:
@@ -304,6 +305,28 @@ CASES: dict[str, tuple[Any, ...]] = {
         [model(pred_nM=VALUES[0]), model(pred_uM=VALUES[1])],
         "'pred_nM' in .*, predictions of two units.*--runs",
     ),
+    "two units with a micro sign": (
+        [model(**{"IC50 [nM] pred": VALUES[0]}), model(**{"IC50 [\u00b5M] pred": VALUES[1]})],
+        "predictions of two units.*--runs",
+    ),
+    "two tasks in another script": (
+        [model(毒性=TRUE, 活性=1 - TRUE, **{f"{name}_pred": CLASS[r]}) for r, name in enumerate(("毒性", "活性"))],
+        "predictions of two tasks",
+    ),
+    "one of two tasks in another script": (
+        two(毒性=TRUE, 毒性_pred=CALLS, 活性=TRUE, 活性_pred=CLASS[2:4]),
+        "each may be the predictions; .*--task-column",
+        {"task": "毒性"},
+        BOTH,
+    ),
+    "classes in digits that are no numbers": (two(y_true=RINGS[TRUE], y_pred=RINGS[CALLS]), BOTH),
+    "classes of many digits": (two(y_true=LONG[TRUE], y_pred=LONG[CALLS], **{f"pred_{LONG[1]}_sd": PAIR}), BOTH),
+    "numbers in other digits": (
+        two(y_true=TRUE, y_pred=np.vectorize(lambda p: f"\u0966.{p:.9}")(PAIR)),
+        "is no number",
+    ),
+    "probabilities in capitals": (two(y_true=TRUE, P0=1 - PAIR, P1=PAIR), BOTH),
+    "probabilities of a numbered task": (two(y=TRUE, task_0_class_0=1 - PAIR, task_0_class_1=PAIR), BOTH),
     "two tasks": (
         [model(hERG=TRUE, Ames=1 - TRUE, **{name: CLASS[r]}) for r, name in enumerate(("hERG_pred", "Ames_pred"))],
         "'hERG_pred' in .*a.csv and 'Ames_pred' in .*b.csv: by their names, predictions of two tasks",
@@ -504,6 +527,10 @@ NOTES = [
     (two(y_pred=np.stack([CLASS[0], 1 - CLASS[1]])), "b.csv falls where .* rises: if these are of two classes, write"),
     (two(y_true=IC50, rel=RELATIONS, y_pred=VALUES[:2]), "by 'rel', the true values in 15 rows of a.csv are bounds"),
     (
+        two(y_true=IC50, unit=np.where(TRUE, "nM", "\u00b5M"), y_pred=VALUES[:2]),
+        r"by 'unit' in a.csv, the true values have several units \(.*\): write all in one",
+    ),
+    (
         two(y_true=WORD[TRUE], rel=RELATIONS, y_pred=WORD[CALLS]),
         r"^predictions: y_pred; truth: y_true; left out: rel\.$",
     ),
@@ -526,10 +553,6 @@ NOTES = [
     ([model(pred_0h=CLASS[0]), model(pred_24h=CLASS[1])], "differ: 'pred_0h' in a.csv, 'pred_24h' in b.csv"),
     ([model(pred_42=CLASS[0]), model(pred_43=CLASS[1])], r"^predictions: pred_42\.$"),
     ([model(y_pred=CLASS[0]), model(prediction=CLASS[1])], r"^predictions: y_pred\.$"),
-    (
-        two(y_true=IC50, unit=np.where(TRUE, "nM", "\u00b5M"), y_pred=VALUES[:2]),
-        r"by 'unit' in a.csv, the true values have several units \(.*\): write all in one",
-    ),
     (
         [pd.DataFrame({"Drug_ID": SMILES, "Drug": SMILES, "Y": IC50, "Y_pred": VALUES[0]})],
         r"^predictions: Y_pred; truth: Y; left out: Drug\.$",
@@ -617,6 +640,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(CALLS, "rf{}"), "2 runs: rf0, rf1.", {"runs": ("rf0", "rf1")}),
         (wide(CALLS, "rf{}"), UserError("--runs")),
         (wide(CLASS[:3], "CYP{}C9"), UserError("--task-column")),
+        (wide(CLASS[:3], "剂量{}", y_true=TRUE), UserError("--task-column")),
         (wide(CLASS[:3], "{}"), UserError("--runs")),
         (wide(PAIR, "pred_{} %", y_true=TRUE), UserError("'pred_0 %', 'pred_1 %': each may be .* --runs")),
         (wide(PAIR, "pred_{}h", y_true=TRUE), UserError("'pred_0h', 'pred_1h': each may be .* --runs")),
