@@ -351,7 +351,8 @@ class Reading:
         self.roles = {name: role for name, role in roles.items() if name not in none}
         if options.task:
             wanted = stem(options.task)
-            mine = {name: role for name, role in self.roles.items() if name == options.task or stem(name) == wanted}
+            own = [name for name in self.roles if name == options.task or (wanted and stem(name) == wanted)]
+            mine = {name: self.roles[name] for name in own}
             if not mine:
                 raise self.ask(table.columns, f"none is of the task {options.task!r}", "--task-column")
             self.roles = mine | {name: role for name, role in self.roles.items() if name in ("y_true", "truth")}

@@ -222,6 +222,12 @@ CASES: dict[str, tuple[Any, ...]] = {
     "true words and a probability": (two(y_true=WORD[TRUE], p1=PAIR), "--classes", NAMES, BOTH),
     "true words and the probability of one": (two(y_true=WORD[TRUE], prob_active=PAIR), BOTH),
     "tasks": (two(**MOVED), "--task-column"),
+    "a task that is not there": (
+        two(y_true=TRUE, p1=PAIR),
+        "none is of the task 'y'; .*--task-column",
+        {"task": "y"},
+        {},
+    ),
     "one task": (two(**MOVED), {"flips": FLIPS}, {"task": "NR-AR", "kind": "probabilities"}),
     "tasks with their predictions": (two(A=TRUE, A_pred=CALLS, B=TRUE, B_pred=1 - CALLS), BOTH, {"task": "A"}),
     "margins": (two(y_true=TRUE, score=MARGIN[:2]), "--logits"),
