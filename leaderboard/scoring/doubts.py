@@ -21,7 +21,7 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     numbers = every if kind == "values" else [(name, p[:, 1]) for name, p in every if p.shape[1:] == (2,)]
     numbers = every if kind == "labels" and len(first.classes) == 2 else numbers
     related = _opposed(parts, result, options) or (_related([*numbers, *truth], kind) if numbers else "")
-    related = related or (_equal_runs([*truth, *every]) if kind != "labels" else "")
+    related = related or _equal_runs([*truth, *every])
     return [*filter(None, [_far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
 
 
@@ -85,13 +85,13 @@ def _bounds(parts: Sequence[Part], outside: Table | None, kind: str) -> str:
 
 
 def _equal_runs(every: Sequence[tuple[str, np.ndarray]]) -> str:
-    """Return what to say if two runs have the same numbers, as a copied file or column has."""
+    """Return what to say if two runs have the same numbers or classes, as a copied file or column has."""
     seen: dict[bytes, str] = {}
     for name, values in every:
-        if len(np.unique(values)) < FEW:
+        if len(values) < FEW or len(np.unique(values)) < (FEW if values.dtype.kind == "f" else 2):
             continue
         if (other := seen.setdefault(sha256(values.tobytes()).digest(), name)) != name:
-            return f"{other} and {name} have the same numbers: if one is a copy of the other, leave it out"
+            return f"{other} and {name} are the same: if one is a copy of the other, leave it out"
     return ""
 
 

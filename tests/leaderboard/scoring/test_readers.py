@@ -497,12 +497,13 @@ RELATIONS = np.where(np.arange(T) < 15, ">", "=")
 NOTES = [
     (two(y_true=TRUE, p1=PAIR), r"^predictions: p1; truth: y_true\.$"),
     (two(y_true=WORD[TRUE], y_pred=WORD[CALLS]), r"^predictions: y_pred; truth: y_true\.$"),
-    (two(y_true=TRUE, p1=CHANCE[[0, 0]]), "p1 in a.csv and p1 in b.csv have the same numbers: if one is a copy"),
+    (two(y_true=TRUE, p1=CHANCE[[0, 0]]), "p1 in a.csv and p1 in b.csv are the same: if one is a copy"),
     (
         [model(run1=CHANCE[0], run2=CHANCE[1], run3=CHANCE[1], y_true=TRUE)],
-        "run2 in a.csv and run3 in a.csv have the sa",
+        "run2 in a.csv and run3 in a.csv are the sa",
     ),
-    (two(y_true=IC50, y_pred=np.stack([VALUES[0], IC50])), "the true value and y_pred in b.csv have the same numbers"),
+    (two(y_true=IC50, y_pred=np.stack([VALUES[0], IC50])), "the true value and y_pred in b.csv are the same"),
+    (two(y_pred=WORD[CLASS[[0, 0]]]), "y_pred in a.csv and y_pred in b.csv are the same: if one is a copy"),
     (two(y_true=IC50, y_pred=np.stack([0 * IC50 + 6.1, VALUES[0]])), r"^predictions: y_pred; truth: y_true\.$"),
     (two(y_true=10 ** (9 - IC50), y_pred=VALUES[:2]), "write both in one"),
     (two(y_true=1000 * IC50, y_pred=VALUES[:2]), "write both in one"),
@@ -551,7 +552,7 @@ NOTES = [
     ),
     (
         [model(p1=CHANCE[0]), model(p1=CHANCE[0]), model(p1=CLASS[1])],
-        "have the same numbers: if one is a copy of the other, leave it out",
+        "are the same: if one is a copy of the other, leave it out",
     ),
     ([model(hERG_pred=CLASS[0]), model(Ames_pred=CLASS[1])], "differ: 'hERG_pred' in a.csv, 'Ames_pred' in b.csv"),
     ([model(rf_pred=CLASS[0]), model(xgb_pred=CLASS[1])], "differ: 'rf_pred' in a.csv, 'xgb_pred' in b.csv"),
