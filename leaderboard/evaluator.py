@@ -161,7 +161,9 @@ def _table(name: str, output: Any, dataset: Any, column: str | None) -> "Table":
         output = output[column]
     written = io.StringIO()
     predictions_to_json(output, written)
-    truth = None if dataset.labels_data is None else np.asarray(dataset.labels_data).tolist()
+    truth = None
+    if dataset.labels_data is not None:  # where what is missing beside texts is nan
+        truth = [None if y is pd.NA or y != y else y for y in np.asarray(dataset.labels_data).tolist()]
     features = dataset.features_data
     named = {str(key).lower(): key for key in getattr(features, "columns", ())}
     key = next((named[name] for name in EXAMPLE if name in named), None)

@@ -6,8 +6,10 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
+from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mlflow
@@ -29,7 +31,8 @@ from typer.testing import CliRunner, Result
 
 from benchmark.errors import UserError
 from leaderboard.__main__ import app
-from leaderboard.evaluator import ChurnEvaluator, _compared
+from leaderboard.evaluator import ChurnEvaluator, _compared, _table
+from leaderboard.scoring import readers
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.models import cause
 from leaderboard.scoring.runs import Runs
@@ -269,6 +272,15 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
     asked = {"evaluators": "churn", "evaluator_config": {"baseline": versions[2], "kind": "labels"}}
     with pytest.raises(MlflowException, match="'kind' is for a classifier: leave it out for a regressor"):
         evaluate(registry, *versions[:2], kind="regressor", targets="target", **asked)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_target_that_is_missing_is_named_with_its_row(missing: Any) -> None:
+    labels = pd.Series(["benign", missing], dtype=object)
+    data = SimpleNamespace(labels_data=labels, features_data=pd.DataFrame({"x": [1, 2]}))
+    table = _table("m", WORDS, data, None)
+    with pytest.raises(UserError, match="m, row 2, column 'y_true': is empty"):
+        readers.read([table, replace(table, name="n")])
 
 
 @pytest.mark.parametrize("values", [np.eye(3, 9), np.eye(3, 9, dtype=int)])
