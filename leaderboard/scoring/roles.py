@@ -238,14 +238,14 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
     chosen: list[str | None] = []
     for table, names in zip(tables, lower, strict=True):
         known = [names[name] for name in (*shared, *EXAMPLE) if name in names]
-        texts = [name for name, column in table.columns.items() if column.text and _distinct(column)]
-        index = [names[name] for name in INDEX if name in names and _distinct(table.columns[names[name]])]
+        texts = [name for name, column in table.columns.items() if column.text and distinct(column)]
+        index = [names[name] for name in INDEX if name in names and distinct(table.columns[names[name]])]
         chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), None))
-    whole = [name is not None and _distinct(table.columns[name]) for table, name in zip(tables, chosen, strict=True)]
+    whole = [name is not None and distinct(table.columns[name]) for table, name in zip(tables, chosen, strict=True)]
     for heading in HEADINGS if not all(whole) else ():  # such as of a salt or a stereoisomer, whose SMILES repeats
         spaced = [{re.sub(r"[\s_-]+", " ", name.lower()): name for name in table.columns} for table in tables]
         named = [names.get(heading, "") for names in spaced]
-        if all(name and _distinct(table.columns[name]) for table, name in zip(tables, named, strict=True)):
+        if all(name and distinct(table.columns[name]) for table, name in zip(tables, named, strict=True)):
             return [*named]
     for table, name in zip(tables, chosen, strict=True):
         if name is None and not table.ordered:
@@ -264,7 +264,8 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | Non
     return chosen
 
 
-def _distinct(column: Column) -> bool:
+def distinct(column: Column) -> bool:
+    """Return whether a column has another text in each row, as the names of examples do."""
     codes, _ = column.encoded
     return bool((codes >= 0).all()) and len(np.unique(codes)) == len(codes)
 
@@ -317,7 +318,9 @@ def filled(table: Table, name: str) -> np.ndarray:
     """Return the codes of the texts of a column. Raises UserError for a row that is empty."""
     codes = table.columns[name].encoded[0]
     if (codes < 0).any():
-        raise UserError(f"{table.name}, row {int((codes < 0).argmax()) + 1}: the column {name!r} is empty")
+        raise UserError(
+            f"{table.name}, row {int((codes < 0).argmax()) + 1}: the column {name!r} is empty: leave out such rows"
+        )
     return codes
 
 

@@ -10,7 +10,19 @@ import numpy as np
 from benchmark.data.checks.missing import MISSING_WORDS, folded
 from benchmark.errors import UserError
 from leaderboard.scoring.files import Table, number
-from leaderboard.scoring.roles import SPELLED, Grid, Options, Part, example_of, filled, plain, role_of, stem, words
+from leaderboard.scoring.roles import (
+    SPELLED,
+    Grid,
+    Options,
+    Part,
+    distinct,
+    example_of,
+    filled,
+    plain,
+    role_of,
+    stem,
+    words,
+)
 
 SINGLE = 2.0**-23
 """The most by which rounding to float32 changes a number, as a share of it."""
@@ -144,6 +156,7 @@ def _column(outside: Table, part: Part, options: Options) -> str:
         [column for column in free if role_of(column) == "truth"],
         [column for column in free if role_of(column) == "either"],
         [column for column in rest if column == task and stem(column) and not SPELLED & {*words(column)}],  # p_np
+        [column for column in rest if not (outside.columns[column].text and distinct(outside.columns[column]))],
         rest,
     )
     name = name or next((names[0] for names in candidates if len(names) == 1), "")

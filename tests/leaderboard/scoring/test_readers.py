@@ -782,6 +782,11 @@ def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predict
         assert len(found(two(active=PAIR), tmp_path, truth=truth, common=True)[0].ids) == T - 1
 
 
+def test_names_of_examples_in_a_file_of_true_values_are_none(tmp_path: Path) -> None:
+    truth = save(model(name=[f"mol {t}" for t in range(T)], hERG=TRUE), tmp_path / "truth.csv")
+    assert "; truth: hERG in " in found(two(p1=PAIR), tmp_path, truth=truth)[0].columns
+
+
 def test_the_gaps_of_one_task_in_a_file_of_true_values_are_left_out_with_common_rows(tmp_path: Path) -> None:
     gaps = np.where(np.arange(T) % 3 == 0, np.nan, TRUE)
     truth = save(model(A=gaps, B=TRUE), tmp_path / "truth.csv")
@@ -887,7 +892,7 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("example_id", [6, 13, 20], "Grand Total"), r"'example_id': 'Grand Total' is by its name no example"),
         (changed("example_id", [6, 13, 20], "Total (60)"), r"'example_id': 'Total \(60\)' is by its name no example"),
         (changed("example_id", [6, 13, 20], "n/a"), r"'example_id': 'n/a' is by its name no example"),
-        (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
+        (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty: leave out such rows"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
         (long(p0=0.5, p1=0.5).drop(columns="train_seed"), r"row 8: example 'm0' appears twice; several runs need"),
