@@ -9,6 +9,7 @@ import numpy as np
 from benchmark.errors import UserError, located
 from benchmark.pipeline import Part, Pipeline, Reading
 from benchmark.registry import make_method
+from benchmark.run.runner import plan
 from benchmark.train import sample_for
 from benchmark.tuning import Tuned, grid_of
 from benchmark.types import TASKS, Examples, Model, Predictions, Problem, Recipe, Sampling, Task
@@ -136,8 +137,12 @@ class _Trial:
 
 
 def check_method(cls: type[Part], task: Task, tuning: bool = True) -> list[str]:
-    """Return a sentence with the remedy for each violation of the contract by a method, also with ``--tune best``."""
+    """Return a sentence with the remedy for each violation of the contract by a method, also with ``--tune best``.
+
+    Raises UserError for a method that no run could record.
+    """
     problem, method = synthetic(task), make_method(cls.name, task)
+    plan(problem, method, SEEDS)
     tests = {name: replace(test, y=np.zeros_like(test.y)) for name, test in problem.evals.items()}  # nothing to find
     recipe = (method.reading.recipe or problem.recipe).model_copy(update={"epochs": problem.recipe.epochs})
     problem = replace(problem, recipe=recipe, evals=tests)

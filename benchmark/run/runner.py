@@ -21,14 +21,14 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
 from benchmark.data.problem import read_with, refuse_reading
-from benchmark.errors import encodable
+from benchmark.errors import UserError, encodable
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
 from benchmark.run.code import code_of
 from benchmark.run.provenance import LIBRARIES, facts_of
 from benchmark.run.reads import guarded
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, recordable
 from benchmark.train.device import CPU
 from benchmark.train.learner import installed
 from benchmark.train.resampling import sample_for
@@ -113,7 +113,8 @@ def plan(
 ) -> Planned:
     """Return the cell of one method on one problem, keyed by everything its predictions depend on.
 
-    ``dataset`` is the dataset's name on the command line, if it differs from its own.
+    ``dataset`` is the dataset's name on the command line, if it differs from its own. Raises UserError for a method
+    whose hyperparameters or title no store could return, before it is trained.
     """
     key = CellKey(
         dataset=problem.name,
@@ -131,6 +132,13 @@ def plan(
     )
     if dataset:
         refuse_reading(method.reading, problem.name, dataset)
+    try:
+        key = recordable(key, registry.title(method, problem.task))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a title may format fields
+        raise UserError(
+            f"{method.name} cannot be recorded: {error}: expected hyperparameters that are numbers, words, true, false "
+            "or none, and a title of at most 300 visible characters"
+        ) from error
     return Planned(key, problem, method, dataset)
 
 

@@ -18,6 +18,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import from_json
 
 from benchmark.settings import visible
 from benchmark.store import earlier_codes
@@ -276,6 +277,13 @@ def decode_key(content: Any, expected: str = "") -> CellKey:
     if expected and expected not in (digest(content), key.digest):
         raise ValueError(f"key: it was changed: its digest is {key.digest}, expected {expected[:80]}")
     return key
+
+
+def recordable(key: CellKey, title: str) -> CellKey:
+    """Return a key as it will be read. Raises ValueError or TypeError for what of it, or of the title, cannot be."""
+    _validated("title", _TITLE, title)
+    readable: CellKey = _validated("key", _KEY, from_json(json.dumps({**vars(key), "params": dict(key.params)})))
+    return readable
 
 
 def decode_record(content: Any) -> Record:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark import pipeline
+from benchmark.errors import UserError
 from benchmark.learners.mlp import MLP
 from benchmark.pipeline import Learner, Part, Remedy, method
 from benchmark.registry import discover, make_method
@@ -220,3 +221,10 @@ def test_a_broken_method_is_reported(kind, task, fit, sentence):
 @pytest.mark.parametrize(("kind", "task"), [(Remedy, "classification"), (Learner, "regression")])
 def test_a_method_that_keeps_the_contract_has_no_errors(kind, task, fit):
     assert check_method(registered(fit, kind), task) == []
+
+
+def test_a_method_that_no_run_could_record_is_refused():
+    fields = {"__annotations__": {"layers": tuple[int, ...]}, "layers": (64, 64), "fit": lambda self, sample: None}
+    cls = pipeline.learner("plain", title="Plain")(type("Plain", (Learner,), fields))
+    with pytest.raises(UserError, match=r"^plain cannot be recorded: key: params.layers.str: "):
+        check_method(cls, "classification")

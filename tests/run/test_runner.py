@@ -8,6 +8,7 @@ import sys
 from asyncio import CancelledError
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
+from benchmark.errors import UserError
 from benchmark.learners.random_forest import RandomForest
 from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
@@ -45,6 +47,24 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
         assert np.array_equal(values[[1, 2]], fewer.predictions[evalset].values)
+
+
+@pytest.mark.parametrize(
+    ("default", "title", "message"),
+    [
+        ((64, 64), "Mine", r"key: params.k.str: Input should be a valid string, found '\[64, 64\]'"),
+        (Path("x"), "Mine", "Object of type PosixPath is not JSON serializable"),
+        ("\udcff", "Mine", "lone leading surrogate"),
+        ("x" * 400, "Mine {k}", "title: String should have at most 300 characters"),
+        ("a\nb", "Mine {k}", "title: Value error, has the invisible character"),
+        (5, "Mine {k:%d}", "Invalid format specifier"),
+    ],
+)
+def test_what_no_store_could_return_is_refused_before_it_is_trained(default: object, title: str, message: str) -> None:
+    fields = {"__annotations__": {"k": Any}, "k": default, "fit": lambda self, sample: None}
+    mine = describe(type("Mine", (Learner,), fields), "mine", title=title)
+    with pytest.raises(UserError, match=rf"^mine cannot be recorded: {message}"):
+        runner.plan(PROBLEM, Pipeline(make_method("erm", "classification").remedy, mine(), chosen=True), (1, 2))
 
 
 @pytest.mark.slow
