@@ -7,13 +7,26 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib.util import find_spec
 from inspect import signature
 from string import Formatter
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform, get_args
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
-from pydantic import ConfigDict, Field, NonNegativeInt
+from pydantic import ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
@@ -85,9 +98,9 @@ class Part:
     """A number that is raised with each change of its predictions; None if the hash of its file stands for it."""
     regression: ClassVar[Mapping[str, Any]] = {}
     """The defaults that differ for regression."""
-    tasks: ClassVar[Sequence[Task]] = TASKS
+    tasks: ClassVar[Annotated[Sequence[Task], Field(min_length=1)]] = TASKS
     """The tasks that it can learn."""
-    samplings: ClassVar[tuple[Sampling, ...]] = SAMPLINGS
+    samplings: ClassVar[Annotated[tuple[Sampling, ...], Field(min_length=1)]] = SAMPLINGS
     """The samplings under which it may run."""
     requires: ClassVar[tuple[str, ...]] = ()
     """The modules that it imports when it trains, if the suite does not bring them."""
@@ -123,7 +136,7 @@ class Part:
 
     def require(self) -> None:
         """Raise UserError if a module that it needs is not installed."""
-        for module in self.requires:
+        for module in (name.partition(".")[0] for name in self.requires):  # find_spec imports what a name is in
             if find_spec(module) is None:
                 command = install(self.extra) if self.extra else f"pip install {module}"
                 raise UserError(f"{self.name} needs {module}, which is not installed: {command}")
@@ -198,8 +211,7 @@ def method(
         if known is other and other.__name__ != cls.__name__ and cls.__module__ != "__main__":
             del registered[name]  # neither is meant
             raise ValueError(f"method {name!r}: {other.__name__} and {cls.__name__} of a file register it: rename one")
-        learns = tasks if isinstance(tasks, str) else tuple(tasks)
-        made = describe(cls, name, title=title, regression=regression or {}, tasks=learns, revision=revision)
+        made = describe(cls, name, title=title, regression=regression or {}, tasks=tasks, revision=revision)
         registered[name] = made
         return made
 
@@ -238,8 +250,13 @@ LONGEST = 200
 def _refuse_names(part: type[Any]) -> None:
     """Raise ValueError for unknown tasks, invisible characters, and hyperparameters unknown or hiding an attribute."""
     who = f"method {part.name!r}"
-    if not part.tasks or not set(part.tasks) <= set(TASKS):
-        raise ValueError(f"{who}: tasks = {part.tasks}: expected a list of {' and '.join(TASKS)}")
+    base = Remedy if issubclass(part, Remedy) else Learner
+    for attribute, kind in _declared(base).items():
+        try:
+            kind.validate_python(getattr(part, attribute))
+        except ValidationError as error:
+            found = f"{attribute} = {getattr(part, attribute)!r}"
+            raise ValueError(f"{who}: {found}: {error.errors()[0]['msg']}") from None
     for text in (part.name, part.title):
         try:
             visible(text)
@@ -247,12 +264,8 @@ def _refuse_names(part: type[Any]) -> None:
                 raise ValueError(f"has {len(text.strip())} characters: expected 1 to {LONGEST}")
         except ValueError as error:
             raise ValueError(f"{who}: {text!a} {error}") from None
-    if not isinstance(part.files, Mapping):
-        raise ValueError(f"{who}: files = {part.files!r}: expected a name and a sha256 for each")
-    if wrong := sorted({*getattr(part, "needs", ())} - {*get_args(Need)}):
-        raise ValueError(f"{who}: needs {wrong[0]!r}: expected some of {', '.join(get_args(Need))}")
     known = [field.name for field in fields(part)]
-    if hidden := [field for field in known if hasattr(Remedy if issubclass(part, Remedy) else Learner, field)]:
+    if hidden := [field for field in known if hasattr(base, field)]:
         raise ValueError(f"{who}: a hyperparameter cannot be called {hidden[0]!r}, which has another meaning")
     named = {"title": [text for _, text, *_ in Formatter().parse(part.title) if text is not None]}
     for grid in ("grid", "regression_grid"):
@@ -262,6 +275,13 @@ def _refuse_names(part: type[Any]) -> None:
     for where, keys in named.items():
         if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
             raise ValueError(f"{who}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
+
+
+@cache
+def _declared(base: type[Part]) -> dict[str, TypeAdapter[Any]]:
+    """Return the types of the attributes that a class of remedies or learners may set."""
+    kinds = get_type_hints(base, include_extras=True)
+    return {name: TypeAdapter(*get_args(kind)) for name, kind in kinds.items() if get_origin(kind) is ClassVar}
 
 
 class Reading(NamedTuple):

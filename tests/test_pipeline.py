@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.pipeline import REFUSED, Need, Remedied, unshared
+from benchmark.pipeline import REFUSED, Learner, Need, Remedied, describe, unshared
 from benchmark.registry import discover, find, make_method, refuse_sampling
 from benchmark.run import driver
 from benchmark.run.check import synthetic
@@ -112,3 +112,13 @@ def test_a_part_of_the_users_gets_a_copy_of_the_sample_that_the_suites_share():
         copy.x[:] = copy.y[:] = 0
         assert sample.x.any()
         assert sample.y.any()
+
+
+def test_a_module_within_a_package_that_is_missing_is_named_by_the_package():
+    part = describe(
+        type("Mine", (Learner,), {"fit": lambda self, sample: None, "requires": ("no_such.part",)}),
+        "mine",
+        title="Mine",
+    )
+    with pytest.raises(UserError, match=r"^mine needs no_such, which is not installed: pip install no_such$"):
+        part().require()
