@@ -77,7 +77,7 @@ def file_of(address: str) -> Path | None:
 def nothing_at(address: str = "") -> str:
     """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
     path = file_of(address or uri())
-    return str(path) if path and not (path.exists() and (path.is_dir() or path.stat().st_size)) else ""
+    return str(path) if path and not (path.exists() and (not path.is_file() or path.stat().st_size)) else ""
 
 
 def without_password(address: str) -> str:
@@ -101,6 +101,9 @@ def _database(address: str) -> "URL | None":
         url = make_url(address)
     except ArgumentError:  # a folder, or a word such as databricks
         return None
+    except ValueError:  # of the port; its message may quote a password
+        where = f"{STORE} {without_password(address)} cannot be used: it has no port that is a number"
+        raise TrackingError(f"{where}\n  write it as in http://127.0.0.1:5000 or sqlite:///mlflow.db") from None
     if url.get_backend_name() == SQLITE:
         return url
     from mlflow.store.db.db_types import DATABASE_ENGINES

@@ -97,6 +97,14 @@ def test_a_store_in_memory_is_refused_before_anything_is_trained(address):
         opening.prepare(address)
 
 
+def test_a_device_is_no_store_that_is_yet_to_be_made_and_a_port_is_a_number():
+    assert not opening.nothing_at("sqlite:////dev/null")
+    for address in ("http://[::1", "postgresql://me:secret@host:port/db"):
+        with pytest.raises(opening.TrackingError, match="has no port that is a number") as refused:
+            opening.nothing_at(address)
+        assert "secret" not in str(refused.value)
+
+
 def test_a_database_of_another_program_stays_as_it_is(own_store):
     with closing(sqlite3.connect(own_store / "mlflow.db")) as database:
         database.execute("create table metrics (a int)")
