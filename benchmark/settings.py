@@ -83,12 +83,15 @@ def _seeds(name: str, text: str, meant: str, example: str) -> list[int]:
 
 
 def features_of(text: str) -> tuple[str, ...]:
-    """Return the features that a key or option names, with dots for colons and ``+`` between them.
+    """Return the features that a key or option names, with dots for colons and ``+`` between them. Raises UserError.
 
     >>> features_of("atom_pairs.4096+minimol")
     ('atom_pairs:4096', 'minimol')
     """
-    return tuple(name.replace(".", ":") for name in text.split("+") if name)
+    names = text.split("+") if text else []
+    if not all(names):
+        raise UserError(f"features {text!r}: expected a name on each side of '+', as in atom_pairs.4096+minimol")
+    return tuple(name.replace(".", ":") for name in names)
 
 
 def refuse_lone_halves(seeds: Sequence[int], sampling: Sampling) -> None:

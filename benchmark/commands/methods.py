@@ -44,8 +44,8 @@ def check(
 
 def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python name, as in my_method.")]) -> None:
     """Write methods/NAME.py from the template."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
+        raise UserError(f"method name {name!r}: expected at most 64 lower-case letters, digits and _, as in my_method")
     title = name.replace("_", " ").capitalize()
     if iskeyword(name) or iskeyword(title):
         raise UserError(f"method name {name!r}: it is a word of Python's: choose another name")

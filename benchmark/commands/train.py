@@ -171,6 +171,10 @@ def run(
     if site:
         claim(site)
     _refuse_beside_grids(context, grids, block)
+    if slurm and scheduler:
+        raise UserError(f"--scheduler {scheduler} has no effect beside --slurm {slurm}: leave one out")
+    if slurm and not slurm.is_file():
+        raise UserError(f"--slurm {slurm}: no such file: name a TOML that describes a Slurm cluster")
     if grids:
         raise typer.Exit(_run_grids(grids, block, jobs, device))
     if datasets and dataset:

@@ -99,6 +99,8 @@ class Grids(NamedTuple):
 
 def read(path: Path, only: str = "") -> Grids:
     """Return the grids of a file, of all blocks or the one called ``only``. Raises UserError for what cannot be run."""
+    if not path.is_file():  # a device may never end
+        raise UserError(f"{path}: no such file: name a TOML of grids, with tables [[block]]")
     try:
         content = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except ValidationError as error:
