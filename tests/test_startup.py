@@ -20,8 +20,8 @@ from leaderboard.write.published import write as write_published
 from tests.leaderboard.conftest import cell
 
 LIGHT = {
-    *("cloudpickle", "filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl"),
-    *("typer", "yaml"),
+    *("cloudpickle", "filelock", "markupsafe", "numpy", "packaging", "platformdirs", "pooch", "pydantic", "rich"),
+    *("threadpoolctl", "typer", "yaml"),
 }
 """Dependencies that every command may import: together they take less than half a second."""
 TABLES = {"pandas", "pyarrow"}
