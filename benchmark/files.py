@@ -21,6 +21,8 @@ from platformdirs import user_cache_dir
 from benchmark.errors import UserError
 
 DISTRIBUTION = "churn-benchmark"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Variables in the environment of a process that is to compute on one thread."""
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
 """The folder that holds the package: the checkout, or ``site-packages``."""

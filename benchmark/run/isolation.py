@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT, PACKAGE, cache_folder, home, inside, own_methods, package_root, packed
+from benchmark.files import CHECKOUT, ONE_THREAD, PACKAGE, cache_folder, home, inside, own_methods, package_root, packed
 from benchmark.registry import own_files
 from benchmark.run import isolated as process
 from benchmark.run import sandbox
@@ -152,7 +152,6 @@ class Isolation:
 
     @contextmanager
     def _started(self, about: dict[str, object]) -> Iterator["_Talk"]:
-        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         homes = dict.fromkeys(("HOME", "TMPDIR", "CHURN_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR"), "/tmp")
         own = {"CHURN_HOME": str(home()), "CHURN_OFFLINE": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
         own["JOBLIB_MULTIPROCESSING"] = "0"  # it would warn that it may start no process
@@ -160,7 +159,7 @@ class Isolation:
         with tempfile.TemporaryFile() as said, ours, theirs:
             words = ["-P", "-s", "-S", "-B", process.__file__]
             streams: dict[str, Any] = {"stdin": theirs, "stdout": said, "stderr": said}
-            child = sandbox.start(words, self._mounts, _hidden(), env=single | homes | own, **streams)
+            child = sandbox.start(words, self._mounts, _hidden(), env=ONE_THREAD | homes | own, **streams)
             theirs.close()
             timer = threading.Timer(2 * sandbox.SECONDS, child.kill)
             timer.start()

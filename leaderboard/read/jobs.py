@@ -16,13 +16,12 @@ import numpy as np
 from joblib import cpu_count
 from joblib.externals.loky import get_reusable_executor
 
-from benchmark.files import cache_folder, read, write
+from benchmark.files import ONE_THREAD, cache_folder, read, write
 from benchmark.store.cell import Cell, encode
 from leaderboard.read.results import Dataset, once
 
 DAYS = 30
 """Days without use after which a result is removed from the cache."""
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 POOL: Mapping[str, Any] = {"timeout": 300, "env": ONE_THREAD}
 
 

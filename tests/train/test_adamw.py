@@ -60,6 +60,21 @@ def test_steps_without_gradient_taken_at_once_end_where_pytorchs_end(inputs: csr
     assert np.abs(w - expected).max() < 1e-3 * moved + 1e-6
 
 
+def test_a_step_and_those_without_gradient_after_it_give_the_bits_that_they_give_one_after_the_other() -> None:
+    push, root, keep = idle(0, 3, RECIPE.lr, RECIPE.weight_decay)
+    factors, gradient, columns = rates(1, RECIPE.lr, RECIPE.weight_decay), randn(3, HIDDEN), np.array([7, 2, 5])
+    together, apart = ([randn(WIDTH, HIDDEN), randn(HIDDEN, WIDTH).T.copy(), randn(WIDTH, HIDDEN) ** 2] for _ in "ab")
+    after = np.array([0, 1, 2], np.int32)
+    kernels.adamw_rows(*together, gradient, columns, after, np.float32(0.7), factors, push[1], root[1], keep)
+    lead = np.zeros(WIDTH, np.int32)
+    lead[columns] = after
+    for column, own in zip(columns, gradient, strict=True):
+        kernels.adamw(*(array[column] for array in apart), own, np.float32(0.7), factors)
+    kernels.advance(*apart, lead, np.float32(EPS), push[1], root[1], keep)
+    for ours, theirs in zip(together, apart, strict=True):
+        np.testing.assert_array_equal(ours.view(np.uint32), theirs.view(np.uint32))
+
+
 @pytest.mark.parametrize(("start", "steps"), [(0, 20), (16, 16), (1000, 73), (5000, 400)])
 @pytest.mark.parametrize("ratio", [1e-3, 1e-1, 1.0, 10.0, 1e3])
 def test_one_term_stands_for_many_steps_within_a_five_hundredth_and_a_thirtieth_at_first(start, steps, ratio):
