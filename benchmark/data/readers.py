@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from rdkit import Chem, rdBase
 
 from benchmark.data import parquet
 from benchmark.data.spec import DatasetSpec
@@ -62,7 +61,7 @@ OTHERS = {
 UNREADABLE = "(a structure that RDKit cannot read)"
 
 
-def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
+def read(content: bytes, name: str, sheet: str = "", most_rows: int = 0) -> pd.DataFrame:
     """Return the rows of a table with all columns as text, without blank lines, and their places in ``LINE``.
 
     Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
@@ -70,7 +69,8 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     ``attrs`` has ``notes``, sentences on how the file was read, ``repeated``, the names that several columns, or
     several fields of a record, have, the ``separator`` of a text file, and ``native``, the columns with fractions that
     the file holds as numbers and not as text: what their point means is certain.
-    The UserError of a failure names the file, and the line if there is one.
+    The UserError of a failure, such as for more than ``most_rows`` (by default ``MOST_ROWS``), names the file, and the
+    line if there is one.
     """
     notes: list[str] = []
     separator = ""
@@ -96,6 +96,7 @@ def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
                 (header, cells, lines, native), twice = _sdf(text)
             else:
                 (header, cells, lines, native), separator = _delimited(text)
+        _check_size(len(cells), len(header), most_rows or MOST_ROWS)
     except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
     header = [re.sub(r"\s*[\r\n]+\s*", " ", seen(name)) for name in header]  # of a heading in two lines
@@ -147,11 +148,12 @@ def _decoded(content: bytes, name: str, notes: list[str]) -> str:
     raise UserError(f"{name}: line {line}: byte {content[odd]:#04x} is not UTF-8 text; save as UTF-8")
 
 
-def _check_size(rows: int, columns: int) -> None:
-    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+def _check_size(rows: int, columns: int, most_rows: int = 0) -> None:
+    if 0 < most_rows < rows or rows * columns > MOST_CELLS:
         raise ValueError(
-            f"it is too large: {number_of(rows, 'row')} or more, {number_of(columns, 'column')}; at most {MOST_ROWS:,} "
-            f"rows and {MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
+            f"it is too large: {number_of(rows, 'row')} or more, {number_of(columns, 'column')}; at most "
+            f"{most_rows or MOST_ROWS:,} rows and {MOST_CELLS:,} cells are allowed; keep the columns and rows that are "
+            "needed"
         )
 
 
@@ -199,7 +201,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
             held = [title for title, rows in tables.items() if len(rows) > 1]
             unstored = _unstored(content, book[held[0]]) if len(held) == 1 else []
-    except (ValueError, zipfile.BadZipFile):
+    except ValueError:
         raise
     except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
         raise ValueError(
@@ -210,7 +212,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     if not held:
         raise ValueError("no sheet has a table")
     if len(held) > 1:
-        raise UserError(f"{name}: several sheets hold tables, {', '.join(held)}: choose one with --sheet")
+        raise UserError(f"{name}: several sheets hold tables, {', '.join(held)}: choose one with --sheet, or leave one")
     title, rows = held[0], tables[held[0]]
     if unstored:
         cells = ", ".join(unstored[:5]) + (f" and {len(unstored) - 5} more" if len(unstored) > 5 else "")
@@ -393,6 +395,8 @@ def _is_sdf(text: str) -> bool:
 
 def _sdf(text: str) -> tuple[Cells, set[str]]:
     """Return the records of an SDF, and the names of fields that a record has twice, of which RDKit keeps the last."""
+    from rdkit import Chem, rdBase  # a table of predictions is read without
+
     records: list[dict[str, str]] = []
     names = {"SMILES": None}
     text = text.replace("\r\n", "\n").rstrip() + "\n"

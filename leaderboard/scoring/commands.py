@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leaderboard.scoring.runs import Runs
     from leaderboard.scoring.score import Score
 
-TABLE = "Table (Parquet, CSV, MLflow's JSON) or runs:/RUN_ID/ARTIFACT."
+TABLE = "Table (CSV, Excel, Parquet, MLflow's JSON) or runs:/RUN_ID/ARTIFACT."
 
 
 def _option(text: str, *names: str) -> Any:
@@ -204,7 +204,7 @@ def gate(
     max_flips: Annotated[str, typer.Option(help="Limit to the share of flips, e.g. 5%.")],
     max_bad_flips: Annotated[str | None, _option("Limit to flips from right to wrong.")] = None,
     by_estimate: Annotated[bool, _option("Pass though an interval contains a limit.", "--by-estimate")] = False,
-    data: Annotated[Path | None, _option("Rows that models predict for: Parquet or CSV.")] = None,
+    data: Annotated[Path | None, _option("Rows that models predict for: CSV, Excel or Parquet.")] = None,
     target: Annotated[str, _option("Column of --data with the truth (y_true).")] = "",
     env_manager: Annotated[
         Literal["local", "virtualenv", "uv"],

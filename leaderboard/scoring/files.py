@@ -1,8 +1,8 @@
-"""Tables in Parquet, CSV or MLflow's JSON files, whose columns stay text or numbers as they were written."""
+"""Tables in files, whose columns stay text or numbers as they were written."""
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,30 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from pydantic_core import from_json
 
-from benchmark.data import parquet
+from benchmark.data import parquet, readers
+from benchmark.data.downloads import contents
 from benchmark.errors import UserError
 
 NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOST_BYTES = 2**31
 """Bytes of a table in memory, where each text is kept once."""
-SEPARATED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?[,;|\t]*\r?\n', re.IGNORECASE)
-"""Excel's first line for the separator."""
-OTHERS = {
-    b"PAR1": "a Parquet file: expected its name to end in .parquet",
-    b"PK\3\4": "a workbook or an archive: save its table as CSV",
-    b"\x1f\x8b": "compressed: expected its name to end in .gz",
-    b"BZh91AY&SY": "compressed: expected its name to end in .bz2",
-}
-"""The first bytes of files that are no CSV, and what they are."""
-HINTS = {
-    "straddling": "a field is longer than 1 MiB: is a quote never closed? Leave out long texts",
-    "parse error": "expected as many fields in each row as the first line has: mend such rows, or leave them out",
-    "failed": "it is damaged, or not compressed as its name says: rename it, or write it anew",
-}
-"""What to add to messages of Arrow."""
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
@@ -88,13 +73,14 @@ class Table:
     """The columns of a file, which errors call ``name``.
 
     ``ordered`` says that the order of the rows may identify examples, ``output`` that a model has just written it: a
-    column ``label`` is then its prediction.
+    column ``label`` is then its prediction, and ``notes`` how it was read.
     """
 
     name: str
     columns: dict[str, Column]
     ordered: bool = False
     output: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -109,22 +95,34 @@ class Table:
 def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
     name = name or str(path)
-    kinds: dict[str, Callable[[Path], Any]] = {".parquet": _parquet, ".json": _logged}
-    parse = kinds.get(path.suffix.lower(), texts_of)
+    notes: list[str] = []
+    kind = "parquet" if is_parquet(path) else path.suffix.lower()
     try:
-        found = parse(path)
+        if kind == "parquet":
+            found = _parquet(path)
+        elif kind == ".json":
+            found = _logged(path)
+        else:
+            found, notes = texts_of(path, name)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
-        expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
-        hint = next((f": {hint}" for said, hint in HINTS.items() if said in str(error)), "")
-        raise UserError(f"{name}: cannot be read as {expected}: {error}{hint}") from error
+        raise UserError(f"{name}: cannot be read as a table: {error}") from error
     columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
-    read = table(name, columns, ordered=ordered)
-    if parse is texts_of and (first := _entry_above(read)) is not None:
+    read = replace(table(name, columns, ordered=ordered), notes=tuple(notes))
+    if kind not in ("parquet", ".json") and (first := _entry_above(read)) is not None:
         raise UserError(
             f"{name}: the first line has {first!r} where names of columns are expected: add a line of names above, "
             "such as example_id,y_true,p1, or if this is a name, change it"
         )
     return read
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its first bytes whether a file is Parquet. Raises UserError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
 
 
 def _entry_above(read: Table) -> str | None:
@@ -217,58 +215,21 @@ def _logged(path: Path) -> Iterable[tuple[str, Any]]:
     return zip(names, [list(values) for values in zip(*rows, strict=True)], strict=bool(rows))
 
 
-def texts_of(path: Path) -> pa.Table:
-    """Read every column of a CSV as text, but for those without a name and content; the most frequent of , ; | and tab
-    in the header is the separator, if Excel's line ``sep=;`` does not name it.
+def texts_of(path: Path, name: str) -> tuple[pa.Table, list[str]]:
+    """Read a table of any format but Parquet as text, as those of molecules are read (``benchmark.data.readers``).
 
-    What is empty is missing, unless it is in quotes. A file may be compressed, as its suffix says. Raises ValueError
-    for one that is no text in UTF-8.
+    An empty text is missing; columns without a name and content are none. Also returns sentences on how it was read.
+    Raises OSError, and UserError.
     """
-    path.stat()  # its error names a missing file better than Arrow's
-    with pa.input_stream(str(path), compression="detect") as file:
-        start = file.read(2**20)
-    if b"\0" in start and (kind := next((kind for magic, kind in OTHERS.items() if start.startswith(magic)), "")):
-        raise ValueError(f"it is {kind}")
-    if b"\0" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(
-            "it is binary, or text in UTF-16: expected text in UTF-8, as pandas.DataFrame.to_csv, or CSV UTF-8 of a "
-            "spreadsheet, writes"
-        )
-    if re.match(rb'\s*(\{\s*"|\[\s*[\[{])', start):
-        raise ValueError("it is JSON: write a CSV with a line of names of columns, as pandas.DataFrame.to_csv does")
-    named = SEPARATED.match(start)
-    header, *lines = start[named.end() if named else 0 :].splitlines() or [b""]
-    below = lines[0] if lines else b""
-    mark = named[1].decode() if named else max(",;\t|", key=lambda mark: header.count(mark.encode()))
-    if mark.encode() not in header and 2 * sum(bool(re.match(b'[^"]*[,;\t]', line)) for line in lines) > len(lines):
-        raise ValueError(
-            f"its first line is {header.decode(errors='replace').strip()[:60]!r}, and most of the others have several "
-            "fields: remove what stands above the names of the columns"
-        )
-    fields = len(header.split())  # of rows as pandas prints them, which may have a number before
-    if mark.encode() not in header and 1 < fields <= len(below.split()) <= fields + 1:  # and no heading of two words
-        raise ValueError(
-            f"its only column is {header.decode(errors='replace').strip()[:60]!r}: put commas between fields"
-        )
-    parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
-    above = int(bool(named))
-    options = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
-    try:
-        with pa.csv.open_csv(path, pa.csv.ReadOptions(skip_rows=above), parsed) as reader:
-            texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()), **options)
-        read = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False, skip_rows=above), parsed, texts)
-    except ValueError as error:
-        wider = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
-        if wider and int(wider[2]) == int(wider[1]) + 1 == below.count(mark.encode()) + 1 > 2:
-            raise ValueError(
-                "its rows have one field more than its first line, as R's write.table does: write a name for the first "
-                "column, such as example_id"
-            ) from error
-        if "utf8" in str(error).lower().replace("-", ""):
-            raise ValueError("its text is not UTF-8: save it as CSV UTF-8, as spreadsheets can") from error
-        raise
-    if len(read) and all(column[-1].as_py() is None for column in read.columns):  # rows of a spreadsheet
-        there = np.any([column.is_valid().to_numpy() for column in read.columns], axis=0)
-        read = read.slice(0, int(np.flatnonzero(there).max(initial=-1)) + 1)
-    names = read.column_names
-    return read.select([i for i, name in enumerate(names) if name or read.column(i).null_count < len(read)])
+    content = contents(path)
+    frame = readers.read(content, name, most_rows=readers.MOST_CELLS)
+    columns = dict(zip(frame.columns, frame.to_numpy(dtype=object).T, strict=True))
+    del columns[readers.LINE]
+    filled = {column: texts for column, texts in columns.items() if column.strip(".0123456789") or (texts != "").any()}
+    readers.refuse_repeated(frame, filled, name)
+    if len(filled) == 1 and not frame.empty:
+        ((only, texts),) = filled.items()
+        if 1 < len(only.split()) <= len(texts[0].split()) <= len(only.split()) + 1:  # as pandas prints rows
+            raise UserError(f"{name}: its only column is {only!r}: put commas between fields")
+    arrays = [pa.array([text or None for text in texts], pa.string()) for texts in filled.values()]
+    return pa.table(arrays, [*filled]), frame.attrs["notes"]

@@ -45,17 +45,16 @@ class Data:
 
 
 def data_of(path: Path, target: str = "") -> Data:
-    """Read rows from Parquet or CSV; ``example_id``, ``y_true`` and ``target``, the truth, are no input of a model.
+    """Read rows from a table; ``example_id``, ``y_true`` and ``target``, the truth, are no input of a model.
 
-    What a CSV has stays text until the signature of a model says what it is. Raises UserError for a file that cannot be
-    read or has no such column, and for an empty one.
+    What has no types, such as a CSV, stays text until the signature of a model says what it is. Raises UserError for a
+    file that cannot be read or has no such column, and for an empty one.
     """
     try:
-        read = (
-            pa.Table.from_batches(parquet.batches(path)) if path.suffix.lower() == ".parquet" else files.texts_of(path)
-        )
+        typed = files.is_parquet(path)
+        read = pa.Table.from_batches(parquet.batches(path)) if typed else files.texts_of(path, str(path))[0]
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise UserError(f"{path}: cannot be read as Parquet (.parquet) or CSV (any other name): {error}") from error
+        raise UserError(f"{path}: cannot be read as a table: {error}") from error
     names = read.column_names
     if target and target not in names:
         raise UserError(f"{path}: no column {target!r} (--target); its columns: {', '.join(names)}")

@@ -85,7 +85,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
                 f"{other}: expected the same in both: correct one, or give the right ones in a file with --truth"
             )
     notes = [*filter(None, [named, classes_alone, *doubts, kept])]
-    columns = ["; ".join([*_said(part, bool(options.logits)), *notes]) + "." for part in parts]
+    columns = ["; ".join([*_said(part, bool(options.logits)), *part.table.notes, *notes]) + "." for part in parts]
     return [replace(runs, columns=text) for runs, text in zip(result, columns, strict=True)]
 
 

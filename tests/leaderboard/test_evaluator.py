@@ -157,7 +157,7 @@ def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, mode
     [
         ("models:/words/1 models:/words/2", "models:/words/1 is a model: give --data, the rows to predict for"),
         ("a.csv b.csv --data new.csv", "neither of the two is a model: give --data"),
-        ("models:/words/1 b.csv --data none.csv", "none.csv: cannot be read as Parquet"),
+        ("models:/words/1 b.csv --data none.csv", "none.csv: cannot be read"),
         ("models:/words/1 b.csv --data ids.csv", "ids.csv: no input for a model: its columns are example_id"),
         ("models:/words/1 b.csv --data x.csv --target z", "x.csv: no column 'z' (--target)"),
         ("models:/words/1 b.csv --data x.csv", "there is no tracking store at"),
