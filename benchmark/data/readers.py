@@ -301,7 +301,8 @@ def _delimited(text: str) -> tuple[Cells, str]:
                 rows.append(fields)
                 lines.append(line)
                 _check_size(len(rows) - 1, len(rows[0]))
-                last = "".join(spanned) if len(spanned) > 1 else ""
+            if len(spanned) > 1:
+                _refuse_open_quote(spanned, separator, line)
             spanned.clear()
             line = reader.line_num + first
     except csv.Error as error:
@@ -309,8 +310,6 @@ def _delimited(text: str) -> tuple[Cells, str]:
         raise ValueError(f"line {line}: {error}{long}") from error
     if not rows:
         raise ValueError("it is empty")
-    if last.count('"') % 2:
-        raise ValueError(f"line {lines[-1]}: a quote is never closed")
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
@@ -342,6 +341,18 @@ def _separator(text: str) -> str:
             f"{best[2]!r} or {others[0]!r} may separate its fields: name the mark in a first line such as sep={best[2]}"
         )
     return best[2]
+
+
+def _refuse_open_quote(spanned: Sequence[str], separator: str, line: int) -> None:
+    """Raise ValueError if a row spans several lines because a quote is not closed, or is closed by the quote that opens
+    another field: text follows it."""
+    try:
+        list(csv.reader(spanned, delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise ValueError(
+            f"line {line}: a quote is never closed, and takes in {number_of(len(spanned) - 1, 'line')} below: remove "
+            "it, or write it twice in a text between quotes"
+        ) from error
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:

@@ -140,7 +140,8 @@ WEB = "cannot be .*: it begins with .*, as JSON, a web page or"
     ("content", "message"),
     [
         (b"", "it is empty"),
-        (b'a,b\n"1,2\n3,4\n', "a quote is never closed"),
+        (b'a,b\n"1,2\n3,4\n', "line 2: a quote is never closed, and takes in 1 line below"),
+        (b'a\tb\n1\t2\n3\t"N-oxide 4\n5\t6\n7\t"N-oxide 8\n', "line 3: a quote is never closed, and takes in 2 lines"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "byte 0x00 is not UTF-8"),
         (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xfe\xff", "cannot be read as a table"),
         (archive(b"no workbook"), "a damaged Excel workbook, or another archive"),
