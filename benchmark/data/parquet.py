@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,6 +78,19 @@ def batches(path: Path) -> Generator[pa.RecordBatch, None, None]:
     if child.returncode == REFUSED:
         raise ValueError(refusal)
     raise ValueError(message or f"the reader exited with {child.returncode}: a damaged or hostile file")
+
+
+def decoded(content: bytes, texts: Sequence[str] = ()) -> pa.Table:
+    """Return a table that the suite has written, with its columns of ``texts`` as dictionaries.
+
+    No thread reads it, as one of ``pq.read_table`` does: where that lets go of the ``content`` while the program ends,
+    the process is aborted.
+    """
+    import pyarrow.parquet as pq
+
+    known = {*texts} & {*pq.read_schema(pa.BufferReader(content)).names}
+    with pq.ParquetFile(pa.BufferReader(content), read_dictionary=known) as file:
+        return file.read(use_threads=False)
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -170,7 +170,7 @@ def _parquet(content: bytes) -> Cells:
                 if size > MOST_BYTES:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
-    table = pa.Table.from_batches(read).to_pandas(integer_object_nulls=True)
+    table = pa.Table.from_batches(read).to_pandas(integer_object_nulls=True, use_threads=False)
     named = table.index.names != [None] or pd.api.types.is_string_dtype(table.index)
     if named and not isinstance(table.index, pd.RangeIndex):  # which only counts the rows, as numbers without a name do
         table = table.reset_index(allow_duplicates=True)

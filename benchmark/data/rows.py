@@ -1,7 +1,6 @@
 """Rows of a raw file: molecules, scaffolds, targets and features, kept in the cache."""
 
 import hashlib
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +13,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from benchmark import files as cache
-from benchmark.data import downloads, images, readers, values
+from benchmark.data import downloads, images, parquet, readers, values
 from benchmark.data.compositions import reduced
 from benchmark.data.features import Parsed, featurise, own_columns
 from benchmark.data.readers import LINE, REPEATED
@@ -98,7 +97,8 @@ def load_rows(spec: DatasetSpec) -> Rows:
     stored = cache.kept(cache.named(name, [version, reading, rdBase.rdkitVersion, code], ".rows"), make)
     x, width = stored["x"], int(stored["width"])
     x = np.unpackbits(x, axis=1, count=width) if width else x
-    return Rows(pd.read_parquet(io.BytesIO(stored["table"].tobytes())), x, stored["scaled"], version)
+    table = parquet.decoded(stored["table"].tobytes()).to_pandas(use_threads=False)
+    return Rows(table, x, stored["scaled"], version)
 
 
 def load_table(spec: DatasetSpec) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.data import parquet
 from benchmark.types import Predictions, Task
 
 EXAMPLES = ("train_seed", "example_id", "y_true")
@@ -33,7 +34,7 @@ def write_table(predictions: Predictions, path: Path) -> None:
 def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Table:
     """Return a stored table, with its columns of ``texts`` as dictionaries. Raises ValueError if it is damaged."""
     try:
-        return pq.read_table(pa.BufferReader(content), read_dictionary=list(texts), use_threads=False)
+        return parquet.decoded(content, texts)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"it cannot be read as Parquet: {' '.join(str(error).split())[:200]}") from error
 

@@ -1,6 +1,8 @@
 """Parquet of any origin is decoded with bounded memory, in the order of the file."""
 
 import resource
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import pytest
 from benchmark.data import parquet, readers
 from benchmark.data.readers import LINE, read
 from benchmark.errors import UserError
+
+from .conftest import csv, dataset
 
 
 @pytest.fixture
@@ -123,3 +127,25 @@ def test_names_that_repeat_are_numbered_and_what_is_no_text_is_refused(path):
     pq.write_table(pa.table({"a": pa.array(["u", "v\0"])}), path)
     with pytest.raises(UserError, match="row 2, column 'a': expected text, found a NUL byte"):
         read(path.read_bytes(), "table.parquet")
+
+
+NO_THREADS = """
+import os, sys
+from pathlib import Path
+from benchmark.data.rows import load_rows
+from benchmark.data.readers import read
+from benchmark.data.spec import load_spec
+from benchmark.store.tables import read_table
+
+threads = len(os.listdir("/proc/self/task"))
+load_rows(load_spec(sys.argv[2]))
+content = Path(sys.argv[1]).read_bytes()
+assert len(read(content, "table.parquet")) == read_table(content).num_rows == 3
+sys.exit(len(os.listdir("/proc/self/task")) - threads)
+"""
+
+
+def test_no_thread_is_left_that_would_abort_a_program_as_it_ends(path, tmp_path):
+    pq.write_table(pa.table({"example_id": ["a", "b", "c"], "y": [1.5, 2.5, 3.5]}), path)
+    own = dataset(csv(tmp_path, ["1.5", "2.5"])).path
+    assert subprocess.run([sys.executable, "-c", NO_THREADS, str(path), str(own)]).returncode == 0
