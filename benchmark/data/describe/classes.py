@@ -133,10 +133,11 @@ def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
     one = names.get(folded(plain(pd.Series([positive])).iloc[0])) if positive else _class_one(values)
     if one is None:
         raise UserError(f"{target.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
-    if not one:
-        one = values[-1]
-        if not all(map(is_number, values)):
-            target.notes.append(f"class 1 is {one!r} by the alphabet alone: else --positive {quote(values[0])}")
+    numbers, alphabet = all(map(is_number, values)), "" if one else " by the alphabet alone"
+    one = one or values[-1]
+    if not positive and (float(values[0]) > 0 if numbers else alphabet):  # of 1 and 2, either may be the active one
+        how, other = "" if numbers else alphabet, values[values[0] == one]
+        target.notes.append(f"class 1 is {one!r}{how}: else --positive {quote(other)}")
     return _classes(*sorted(values, key=lambda value: value == one))
 
 

@@ -7,11 +7,14 @@ import pytest
 from benchmark.errors import UserError
 from tests.data.conftest import fields_of
 
+CLEAR = [("active", "inactive"), ("yes", "no"), ("0", "9"), ("-1", "1")]
 
-@pytest.mark.parametrize("texts", [("ano", "ne"), ("good", "won't"), ("active", "inactive"), ("yes", "no"), ("7", "9")])
-def test_where_words_do_not_say_which_is_class_1_a_line_does(tmp_path, texts):
+
+@pytest.mark.parametrize("texts", [*CLEAR, ("ano", "ne"), ("good", "won't"), ("2", "1"), ("7", "9")])
+def test_where_texts_do_not_say_which_is_class_1_a_line_does(tmp_path, texts):
     fields = fields_of(tmp_path, texts)
     assert ("by the alphabet alone" in fields["notes"]) == (texts[0] in ("ano", "good"))
+    assert ("class 1 is" in fields["notes"]) == (texts not in CLEAR)
     if fields["notes"]:
         (other,) = shlex.split(fields["notes"].partition("--positive ")[2])
         assert fields_of(tmp_path, texts, positive=other)["positive"] == other == fields["negative"]
