@@ -107,7 +107,7 @@ def given_split(parts: Sequence[str], lines: Sequence[int]) -> Split:
     for i, part in enumerate(meant):
         if part is None:
             folds = re.search(r"\d", parts[i])
-            hint = "for numbers of folds, use --split fold:COLUMN" if folds else "write one of these"
+            hint = "for numbers, --split fold:COLUMN:N tests on the rows with N" if folds else "write one of these"
             raise UserError(
                 f"split 'given': expected train, test (or id), ood or validation, found {parts[i]!r} in "
                 f"line {lines[i]}; {hint if parts[i] else 'validation leaves a row out'}"

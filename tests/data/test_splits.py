@@ -111,7 +111,7 @@ def test_a_given_split_is_the_columns_however_it_is_written_and_validation_rows_
         ("time:Year tested", ["99", "01"], "column 'Year tested', line 2: '99' may be a year of two digits"),
         ("time:batch", ["FY99", "FY01"], "'FY99' may be a year of two digits"),
         ("ood:f", ["train", "TRUE"], "found 'TRUE' in line 7; write one of these"),
-        ("given:f", ["0", "1"], "found '0' in line 2; for numbers of folds, use --split fold:COLUMN"),
+        ("given:f", ["0", "1"], "found '0' in line 2; for numbers, --split fold:COLUMN:N tests on the rows with N"),
         ("fold:f", ["1", ""], "found '' in line 7: write the fold of the row"),
         ("fold:f", ["0", "x"], "expected numbers of folds, found 'x' in line 7"),
         ("fold:f", ["1", "1"], "no row in"),
