@@ -19,7 +19,8 @@ NAMED = {
     "group": r"(^|[\W_])(patient|subject|donor|batch|plate|lot|cluster|scaffold|series|cohort|group)s?([\W_]?id)?$",
     "logarithm": r"^((neg\w*[\W_])?\W*log(?![a-z]{2})|p([a-z]{2}_?50|k[aid](?![a-z])|mic$|chembl))",
     "part": r"^(is|in)?[\W_]?(train|training|test|valid|validation|holdout)([\W_]?(set|split|mask|flag|id))?$",
-    "relation": r"(?<!cor)relation|qualifier|operator|modifier|censor",
+    "relation": r"(?<!cor)relation|qualifier|operator|modifier|[cz]ens(or|ur|ier)"
+    r"|[\u5173\u95dc]\u7cfb|\u95a2\u4fc2|\u4e0d\u7b49\u53f7|\u5220\u5931",
     "row": r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$",
     "unit": r"(^|[\W_])units?$|(standard|activity|assay|measurement|result)[\W_]?type$|"
     r"^(endpoint|task|property|parameter|readout|target[\W_]name)$",

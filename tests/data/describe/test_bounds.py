@@ -110,16 +110,16 @@ def test_relations_that_contradict_or_may_be_of_another_column_are_refused(tmp_p
 
 
 @pytest.mark.parametrize("molecules", [True, False])
-@pytest.mark.parametrize("code", [1, -1])
-def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules, code):
+@pytest.mark.parametrize(("name", "code"), [("censored", 1), ("censored", -1), ("zensiert", 1), ("\u5173\u7cfb", 1)])
+def test_a_column_that_may_say_which_values_are_bounds_is_named_and_no_feature(tmp_path, molecules, name, code):
     rows = pd.DataFrame({"y": [min(i, 30) / 5 for i in range(36)], "x": range(36), "z": [i % 5 for i in range(36)]})
-    rows["censored"] = (rows["y"] == 6).astype(int)
-    rows.loc[0, "censored"] = code
+    rows[name] = (rows["y"] == 6).astype(int)
+    rows.loc[0, name] = code
     rows["correlation"] = [0.1, 0.2] * 18
     rows.insert(0, "SMILES" if molecules else "name", SMILES if molecules else [f"m{i}" for i in range(36)])
     fields = fields_of(tmp_path, rows)
-    assert "'censored' holds no relations, but '0' (29), '1' (" in fields["notes"]
+    assert f"{name!r} holds no relations, but '0' (29), '1' (" in fields["notes"]
     assert "correlation" not in fields["notes"]
     if not molecules:
-        assert "no feature, as it may say which values are bounds: 'censored'" in fields["notes"]
-        assert "censored" in fields["ignore"]
+        assert f"no feature, as it may say which values are bounds: {name!r}" in fields["notes"]
+        assert name in fields["ignore"]
