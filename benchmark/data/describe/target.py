@@ -116,7 +116,7 @@ def _leave_out_missing(target: Target, kept: Sequence[str]) -> list[str]:
     if len(classes) < 2:
         words &= everywhere & (len(classes) == 0)
     if words.any():
-        frequent = len(classes) <= MOST_CLASSES and words.sum() >= classes.min() and not any(kept)
+        frequent = len(classes) <= MOST_CLASSES and words.sum() >= classes.min() and not kept[:-1]
         doubt = frequent and not any(map(is_number, classes.index))
         hint = "; if it is a class, name all with --classes" if doubt else ""
         target.notes.append(f"taken as missing: {counted(texts[words])}{hint}")

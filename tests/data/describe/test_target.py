@@ -109,6 +109,7 @@ def test_a_word_for_missing_is_said_and_is_a_class_where_it_is_named(tmp_path, w
     alphabet = "class 1 is 'Severe' by the alphabet alone: else --positive Mild"
     assert fields["positive"] == "Severe"
     assert fields["notes"] == f"taken as missing: '{word}' (12){AS_CLASS}\n{alphabet}"
+    assert AS_CLASS in fields_of(tmp_path, texts, positive="Mild")["notes"]
     for others in (["Mild", "Severe"] * 5, ["5.1", "6.2"]):  # where it is rare, or beside numbers
         assert AS_CLASS not in fields_of(tmp_path, [word, *others])["notes"]
     assert set(labelled(dataset(csv(tmp_path, texts), classes=texts)).values()) == {0, 1, 2}
