@@ -681,6 +681,9 @@ class Reading:
         spread = values.std(axis=1) > 0
         if spread.sum() < 2 or values.shape[1] < 10:
             return
+        ranked, named = values[values.mean(axis=1).argsort()], not REPEATS.isdisjoint(words(names[0]))
+        if not (named or whole.all()) and values.shape[1] >= 20 and (np.diff(ranked, axis=0) > 0).all():
+            raise self.ask(names, "in the same order of size in every row, as quantiles are", "--runs")
         r = np.corrcoef(values[spread])
         if r.min() < -0.99:
             pair = names[spread][list(np.unravel_index(r.argmin(), r.shape))]
@@ -692,17 +695,15 @@ class Reading:
             raise self.ask(unrelated, "without relation to the other columns", "--runs")
 
     def _check_agree(self, chosen: Roles, labels: Sequence[np.ndarray]) -> None:
-        """Raise UserError for two columns of classes that never agree, such as the first and the second choice.
+        """Raise UserError for two columns of classes that hardly ever agree, such as the first and the second choice.
 
         They are two runs if chance alone would let them agree in few rows, as whole numbers of many sizes do.
         """
         for (one, a), (other, b) in combinations([*zip(chosen.predicted, labels, strict=True)][:64], 2):
-            if (a == b).any():
-                continue
             found = Counter(b.tolist())
             by_chance = sum(n * found[text] for text, n in Counter(a.tolist()).items()) / len(a)
-            if by_chance >= 5:
-                raise self.ask([one, other], "never the same class in a row, so they are no two runs", "--runs")
+            if by_chance >= 5 and 10 * (a == b).sum() < by_chance:
+                raise self.ask([one, other], "hardly ever the same class, so they are no two runs", "--runs")
 
     def _truth(self, chosen: Roles) -> str:
         """Return the column of true values in the table; empty if there is none, or a file has them."""

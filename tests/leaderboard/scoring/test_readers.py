@@ -85,6 +85,8 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
 
 THREE = RNG.integers(3, size=T)
 LEVELS = np.moveaxis(softmax(2 * np.eye(3)[THREE] + RNG.normal(size=(2, T, 3)), axis=-1), 2, 0)
+RANKED = LEVELS[:, 0].argsort(axis=0)[::-1]
+SORTED = np.sort(LEVELS, axis=0)[::-1]
 ROUNDED = np.where(np.arange(T) % 7 == 0, 0.685, PAIR.round(2))
 FIRST, SPARSE = np.arange(T) < 3, np.arange(T) == 199
 
@@ -665,8 +667,18 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
             "(--kind probabilities compares them as probabilities).",
         ),
         (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), UserError("beyond 0 to 1")),
-        (wide(WORD[[CLASS[0], 1 - CLASS[0]]], "run{}", y_true=TRUE), UserError("'run0', 'run1': never .* --runs")),
-        (wide(LEVELS[:, 0].argsort(axis=0)[::-1], "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': never")),
+        (
+            wide(WORD[[CLASS[0], 1 - CLASS[0]]], "run{}", y_true=TRUE),
+            UserError("'run0', 'run1': hardly ever .* --runs"),
+        ),
+        *(
+            (wide(np.where(alike, 1, RANKED), "pred_{}", y_true=THREE), UserError("'pred_0', 'pred_1': hardly ever"))
+            for alike in (False, FIRST)
+        ),
+        *(
+            (wide(VALUES[0] + [[-1], [0], [1]], name, y_true=IC50), UserError("same order of size .* quantiles.* --r"))
+            for name in ("pred_{}", "{}0%")
+        ),
         (wide(np.array([TRUE + 3, TRUE + 4]), "run{}"), "2 runs: run0, run1.", {"kind": "values"}),
         (
             pd.DataFrame({"id": range(15), "run0": range(20, 35), "run1": range(21, 36), "y_true": IC50[:15]}),
