@@ -625,16 +625,14 @@ class Reading:
                         "the classes are not those of the probabilities",
                         f"--runs {typed([name])} or --probabilities {typed(chosen.predicted)}",
                     )
-            if (
-                len(columns) == 1
-                and 0.5 <= columns[0].min() <= columns[0].max() <= 1 + CLOSE
-                and columns[0].size >= 10
-                and first[-1:] != "1"
-            ):
+            told = len(columns) == 2 or (len(columns) == 1 and first[-1:] == "1")
+            falls = (np.diff(p[::-1] if len(columns) == 1 else p, axis=0) <= 0).all()
+            if falls and not told and columns[0].size >= 10 and self._within(first):
                 raise self.ask(
-                    [first],
-                    "always at least 0.5, so it may be the probability of the predicted class",
-                    f"--probabilities {typed([first])}, if it is that of the second class, or --runs",
+                    chosen.predicted,
+                    "never less than that of the next class, so these may be sorted, from the predicted class on",
+                    f"--probabilities {typed(chosen.predicted)}, if they are of the same classes in all rows, or "
+                    "--runs",
                 )
 
     def _cuts(self, name: str, p: np.ndarray) -> bool:

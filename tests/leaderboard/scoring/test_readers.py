@@ -291,6 +291,24 @@ CASES: dict[str, tuple[Any, ...]] = {
         "b.csv: 'p1' is lower where the class is 1, .* add --probabilities p0,p1$",
     ),
     "the probability of the predicted class": (two(prob=np.maximum(CHANCE, 1 - CHANCE)[:2]), "--probabilities"),
+    **{
+        f"sorted probabilities {name}": (
+            two(y_true=THREE + 1, **{f"{name}{c + 1}": SORTED[c] for c in range(3)}),
+            f"these may be sorted, from the predicted class on; .*--probabilities {name}1,{name}2,{name}3, if",
+        )
+        for name in ("p", "prob_")
+    },
+    **{
+        f"predictions between {low} and {high}": (
+            two(pIC50=IC50, pIC50_pred=VALUES[:2], **{f"pIC50_pred_{end}": VALUES[:2] for end in (low, high)}),
+            BEYOND,
+        )
+        for low, high in (("lower", "upper"), ("lwr", "upr"))
+    },
+    "whether a prediction is right": (
+        two(y_true=TRUE, is_correct=(CALLS == TRUE) * 1),
+        "no predictions: .*'is_correct'",
+    ),
     "classes by another threshold": (two(y_true=TRUE, prob=PAIR, pred=(PAIR > 0.3) * 1), "--runs"),
     "classes of another threshold under any name": (two(p1=PAIR, call=WORD[(PAIR > 0.3) * 1]), "--runs"),
     "classes under any name": (two(p1=PAIR, call=WORD[CALLS]), {"flips": FLIPS}),
