@@ -299,10 +299,11 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     place, first = np.unique(r * len(ids) + t, return_index=True)
     if len(place) < table.n:
         i = int(np.setdiff1d(np.arange(table.n), first)[0])
-        where, hint = (f" of run {runs[r[i]]!r}", "write other models, tasks or test sets into files of their own")
-        if not run:
-            where, hint = "", "several runs need a column run; if another column names the examples, call it example_id"
-        raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice; {hint}")
+        raise UserError(
+            f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{f' of run {runs[r[i]]!r}' * bool(run)} appears twice; "
+            "write other models, tasks or test sets into files of their own; several runs need a column run; if "
+            "another column names the examples, call it example_id"
+        )
     at = np.full((len(runs), len(ids)), -1)
     at.flat[place] = first
     if (at < 0).any() and not common:

@@ -612,7 +612,7 @@ def test_ids_under_the_headings_of_spreadsheets_name_examples_whose_smiles_repea
     assert found(frames, tmp_path)[0].ids.tolist() == SMILES, "a name that repeats is no id"
     for frame in frames:
         frame["smiles"] = "CCO"
-    message = "appears twice; several runs .* if another column names the examples, call it ex"
+    message = "appears twice; .* several runs .* if another column names the examples, call it ex"
     with pytest.raises(UserError, match=message):
         found([frame.drop(columns=name) for frame in frames], tmp_path)
 
@@ -927,7 +927,10 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty: leave out such rows"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
-        (long(p0=0.5, p1=0.5).drop(columns="train_seed"), r"row 8: example 'm0' appears twice; several runs need"),
+        (
+            long(p0=0.5, p1=0.5).drop(columns="train_seed"),
+            r"row 8: example 'm0' appears twice; write .*; several runs need",
+        ),
         (long(p0=0.5, p2=0.5), r"probability columns p0, p2: expected p0, p1"),
         (long(p1=0.5).drop(columns="example_id"), r"no column of example ids"),
         (long(p1=0.5).assign(y_true=2), r"the true ones \(2\) do not match"),
