@@ -38,7 +38,7 @@ ROLES: Mapping[str, frozenset[str]] = {
     role: frozenset(known.split("|"))
     for role, known in {
         "summary": "mean|avg|average|median|std|sd|stdev|var|variance|sem|unc|uncertainty|confidence|entropy|min|max"
-        "|count|votes|rank|time|runtime|stability|spread|reason|residual|error",
+        "|lower|upper|lwr|upr|count|votes|rank|time|runtime|stability|spread|reason|residual|error|correct|incorrect",
         "about": "fold|group|cluster|weight|scaffold|index|row|mw|logp|tpsa",
         "logit": "logit|logits|margin|rawformulaval",
         "probability": "prob|probs|proba|probability|probabilities",
