@@ -213,14 +213,15 @@ def _kind(parts: Sequence[Part], true: set[str], options: Options) -> Prediction
             raise UserError(f"{shown}: --kind {options.kind}, but these are probabilities: name others with --runs")
         return cast(PredictionKind, options.kind)
     if spelled:
-        if worded := next(
-            (part for part in parts if not part.role.kind and part.table.columns[part.role.predicted[0]].text), None
-        ):
-            other = next(part.table.name for part in parts if part.role.kind)
-            raise UserError(
-                f"{worded.table.name}: {worded.role.predicted[0]!r} has classes in words, and {other} probabilities: "
-                "write either in both"
-            )
+        named = not all("".join(part.role.classes).isdigit() for part in parts if part.role.classes)
+        for part in parts:  # a single column would be of the second class in the order of the alphabet
+            worded = not part.role.kind and part.table.columns[part.role.predicted[0]].text
+            if not part.role.classes and (named or worded):
+                other = next(one for one in parts if one.role.kind and one is not part)
+                raise UserError(
+                    f"{part.table.name} has {part.role.predicted[0]!r}, and {other.table.name} "
+                    f"{', '.join(map(repr, other.role.predicted))}: write either in both"
+                )
         if len(true) > 2 and not several:
             check_spelling(parts[0].table.name, true)
             raise UserError(

@@ -122,10 +122,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         two(y_true=np.array(["weak binder", "good binder"])[TRUE], p_weak__binder=1 - PAIR, p_good__binder=PAIR),
         BOTH,
     ),
-    "words of one model and probabilities of the other": (
-        [two(y_pred=WORD[CLASS[0]])[0], two(p_inactive=1 - CHANCE[1], p_active=CHANCE[1])[0]],
-        "a.csv: 'y_pred' has classes in words, and .*b.csv probabilities: write either in both",
-    ),
+    **{
+        f"{name} of one model and columns of classes of the other": (
+            [two(**{name: values})[0], two(p_inactive=1 - CHANCE[1], p_active=CHANCE[1])[0]],
+            f"a.csv has '{name}', and .*b.csv 'p_active', 'p_inactive': write either in both",
+        )
+        for name, values in (("words", WORD[CLASS[0]]), ("y_pred", CLASS[0]), ("prob_active", CHANCE[0]))
+    },
     "a truth of two names": (
         [two(y_true=TRUE, y_pred=CLASS[0])[0], two(label=TRUE, y_pred=CLASS[1])[0]],
         BOTH,
@@ -567,10 +570,6 @@ NOTES = [
     (
         [model(y_true=TRUE, y_pred=CLASS[0]), model(y_true=TRUE, p1=CHANCE[1])],
         r"y_pred in a\.csv is only 0 and 1, so that all are compared as classes",
-    ),
-    (
-        [model(p_active=CHANCE[0], p_inactive=1 - CHANCE[0]), model(y_pred=CLASS[0])],
-        "classes .* falls where .* rises: if these are of two classes, write both in one",
     ),
     (
         [model(p1=CHANCE[0]), model(p1=CHANCE[0]), model(p1=CLASS[1])],
