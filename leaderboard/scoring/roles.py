@@ -347,8 +347,12 @@ class Reading:
                 hint = ", or leave out the column if one model predicts all" * (what == "task")
                 raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}{hint}")
         roles = {name: role_of(name) for name in table.columns}
-        if {"true", "false"} <= {name.lower() for name in roles}:  # the classes of a boolean
-            roles = {name: "" if name.lower() == "true" else role for name, role in roles.items()}
+        named = {name.lower(): name for name in roles}
+        for pair in (("true", "false"), ("y", "n")):  # the classes of a boolean
+            if named.keys() >= {*pair} and any(
+                self._whole([named[name] for name in pair], total) for total in (1, 100)
+            ):
+                roles[named[pair[0]]] = ""
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
         none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
@@ -749,7 +753,8 @@ def _classes_of(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the classes that columns of probabilities name: what differs between their names, or 0, 1, …"""
     if all(re.fullmatch(r"[pP]\d+", name) for name in columns):
         return tuple(name[1:] for name in columns)
-    tokens = [re.findall(r"\d+\.\d+|[^\W_]+", name) or [name] for name in columns]
+    token = r"\d+\.\d+|(?:(?<![^\W_])[+-])?[^\W_]+(?:[+-](?![^\W_]))?"  # also -1 and BBB+
+    tokens = [re.findall(token, name) or [name] for name in columns]
     alike = len({*map(len, tokens)}) == 1  # as many: task_0_class_0 and task_0_class_1 differ in their last
     placed = [[(i * alike, t) for i, t in enumerate(ts)] for ts in tokens]
     own = [[t for i, t in ts if not all((i, t) in others for others in placed)] for ts in placed]

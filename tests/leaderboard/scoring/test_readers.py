@@ -108,6 +108,20 @@ CASES: dict[str, tuple[Any, ...]] = {
     "predict_proba": (two(**{"0": 1 - PAIR, "1": PAIR}), {"flips": FLIPS}),
     "predict_proba and truth": (two(y_true=TRUE, **{"1": PAIR, "0": 1 - PAIR}), BOTH),
     "probabilities of a boolean": (two(y_true=TRUE.astype(bool), **{"True": PAIR, "False": 1 - PAIR}), BOTH),
+    **{
+        f"probabilities of {no} and {yes}{', said' * bool(said)}": (
+            [frame[:12] for frame in two(target=np.array([no, yes])[TRUE], **{name(no): 1 - PAIR, name(yes): PAIR})],
+            {kind: values[:12].mean() for kind, values in (("flips", CLASS[0] != CLASS[1]), ("bad", BADLY))},
+            said,
+        )
+        for no, yes, name, said in (
+            ("N", "Y", "{}".format, {}),
+            ("N", "Y", "{}".format, {"classes": ("N", "Y")}),
+            ("BBB-", "BBB+", "p_{}".format, {}),
+            ("BBB-", "BBB+", "p_{}".format, {"classes": ("BBB-", "BBB+")}),
+            ("-1", "1", "P (active={})".format, {}),
+        )
+    },
     "probabilities by the names of classes": (two(y_true=WORD[TRUE], inactive=1 - PAIR, active=PAIR), BOTH),
     "probabilities by the names of classes in capitals": (
         two(y_true=WORD[TRUE], p_Active=PAIR, p_Inactive=1 - PAIR),
