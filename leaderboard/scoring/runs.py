@@ -63,7 +63,8 @@ class Runs:
         """Create from arrays: floats (R, T, C) are probabilities, integers (R, T) are class labels, and floats (R, T)
         or (R, T, 1) are regression values.
 
-        Raises UserError for another shape, numbers that are not finite, and probabilities that do not sum to one.
+        Raises UserError for another shape, numbers that are not finite, probabilities that do not sum to one, and true
+        classes that do not match the labels.
         """
         values = np.asarray(values)
         if values.ndim == 3 and values.shape[2] == 1:
@@ -73,7 +74,13 @@ class Runs:
         names = tuple(str(r + 1) for r in range(len(values)))
         ids = np.asarray(range(values.shape[1]) if ids is None else ids, dtype=str)
         truth = None if y is None else np.asarray(y)
+        if truth is not None and truth.shape != values.shape[1:2]:
+            raise UserError(f"expected one true value for each of {values.shape[1]} examples, got shape {truth.shape}")
         if values.ndim == 2 and not np.issubdtype(values.dtype, np.floating):
+            labels, true = (set([] if part is None else np.unique(part).tolist()) for part in (values, truth))
+            if any(label != label for label in true) or (true and not (labels <= true or true <= labels)):
+                shown = [", ".join(sorted(map(str, some))[:6]) for some in (labels, true)]
+                raise UserError(f"the predicted classes ({shown[0]}) and the true ones ({shown[1]}) do not match")
             every = np.unique(values if truth is None else np.concatenate([values.ravel(), truth]))
             codes = np.searchsorted(every, values).astype(np.uint16)
             truth = None if truth is None else np.searchsorted(every, truth)
@@ -82,6 +89,7 @@ class Runs:
         classes = tuple(map(str, range(values.shape[2]))) if kind == "probabilities" else ()
         if truth is not None and classes and not np.isin(truth, range(len(classes))).all():
             raise UserError(f"true classes must be integers from 0 to {len(classes) - 1}, to match the probabilities")
+        truth = truth.astype(int) if truth is not None and classes else truth
         runs = cls(names, ids, kind, values, classes, truth)
         try:
             runs.predictions()

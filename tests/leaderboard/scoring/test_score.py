@@ -157,11 +157,25 @@ def test_two_runs_give_a_list_and_no_interval_and_say_what_they_cannot_tell():
         (np.zeros(3), None, "runs, examples"),
         (np.full((2, 3, 2), 0.5), np.array([0, 1, 2]), "from 0 to 1"),
         (np.full((2, 3, 2), 0.5), np.array([0, 1]), "true value"),
+        (
+            np.eye(2, 3, dtype=int),
+            np.array([[0], [1], [1]]),
+            r"one true value for each of 3 examples, got shape \(3, 1",
+        ),
+        *(
+            (np.eye(2, 3, dtype=int), np.array(y), r"the predicted classes \(0, 1\) and the true ones \(.*\) do not")
+            for y in ((0, 1, np.nan), (1, 2, 2), ("no", "yes", "yes"))
+        ),
     ],
 )
 def test_arrays_that_are_no_predictions_are_refused(values, y, message):
     with pytest.raises(UserError, match=message):
         score(values, y)
+
+
+def test_true_classes_may_be_floats():
+    values, y = random_runs()
+    assert (score(values, y.astype(float)).runs.y == y).all()
 
 
 def test_a_score_is_placed_among_the_published_ones(world):
