@@ -49,6 +49,8 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
         raise UserError(f"unknown kind of prediction {options.kind!r}: choose {', '.join(get_args(PredictionKind))}")
     if twice := next((name for name in options.classes if options.classes.count(name) > 1), ""):
         raise UserError(f"--classes {','.join(options.classes)}: names {twice!r} twice: expected each class once")
+    if len(options.classes) == 1:
+        raise UserError(f"--classes {options.classes[0]}: expected all classes, and thus two or more")
     outside = files.read(options.truth) if options.truth else None
     said = options.truth_column
     if said and not outside and not any(said in table.columns for table in tables):
@@ -283,10 +285,13 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     true = {plain(text) for part in parts if part.truth is not None for text in np.unique(part.truth).tolist()}
     below = any((part.table.columns[name].numbers < 0).any() for part in parts for name in part.role.predicted)
     odd = min(true, key=natural, default="")
-    if number(odd) < 0 and true == {odd, "0", "1"} and not (options.classes or options.kind or below):
+    if number(odd) < 0 and true in ({odd}, {odd, "0", "1"}) and not (options.classes or options.kind or below):
+        what = "the column" if len(true) == 1 else "such examples"
         raise UserError(
-            f"{parts[0].table.name}: the true values are {odd}, 0 and 1, and no prediction is {odd}: if {odd} means a "
-            f"missing value, leave such examples out of all tables; if it is a class, --classes={odd},0,1"
+            f"{parts[0].table.name}: the true values are {','.join(sorted(true))}, and no prediction is {odd}: if "
+            f"{odd} means a missing value, leave {what} out of all tables"
+            + f"; if it is a class, --classes={odd},0,1"
+            * (len(true) > 1)
         )
     marked = next((text for text in sorted(true) if MARKED.fullmatch(text) and np.isnan(number(text))), "")
     if marked and not options.classes and options.kind != "labels":

@@ -178,6 +178,15 @@ CASES: dict[str, tuple[Any, ...]] = {
         two(y_true=np.where(FIRST, -1, TRUE), y_pred=CALLS),
         "if -1 means a missing value, leave such examples out of all tables; if it is a class, --classes=-1,0,1$",
     ),
+    "-1 for all of the truth": (
+        two(y_true=-1, y_pred=CALLS),
+        "the true values are -1, .* if -1 means a missing value, leave the column out of all tables$",
+    ),
+    "one class": (
+        two(y_true=-1, y_pred=CALLS),
+        "--classes -1: expected all classes, and thus two or more",
+        {"classes": ("-1",)},
+    ),
     "-1 in the truth alone, said": (
         two(y_true=np.where(FIRST, -1, TRUE), y_pred=CALLS),
         {"flips": FLIPS, "bad": (BADLY & ~FIRST).mean()},
