@@ -347,12 +347,10 @@ class Reading:
                 hint = ", or leave out the column if one model predicts all" * (what == "task")
                 raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}{hint}")
         roles = {name: role_of(name) for name in table.columns}
-        named = {name.lower(): name for name in roles}
-        for pair in (("true", "false"), ("y", "n")):  # the classes of a boolean
-            if named.keys() >= {*pair} and any(
-                self._whole([named[name] for name in pair], total) for total in (1, 100)
-            ):
-                roles[named[pair[0]]] = ""
+        for boolean in (("true", "false"), ("y", "n")):
+            pair = [name for name in roles if name.lower() in boolean]
+            if self._whole(pair) or self._whole(pair, 100):  # its classes
+                roles |= dict.fromkeys(pair, "")
         if table.output:
             roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
         none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
