@@ -166,7 +166,7 @@ def _parquet(content: bytes) -> Cells:
         with closing(parquet.batches(path)) as batches:
             for batch in batches:
                 rows, size = rows + len(batch), size + batch.nbytes
-                _check_size(rows, batch.num_columns)
+                _check_size(rows, batch.num_columns, MOST_ROWS)
                 if size > MOST_BYTES:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
