@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, wraps
 from importlib.util import find_spec
 from inspect import signature
 from string import Formatter
@@ -239,7 +239,19 @@ def describe(cls: T, name: str, **about: Any) -> T:
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
     _refuse_names(made)
+    if made.revision is None:
+        made.fit = _on_a_copy(made.fit)
     return cast("T", made)
+
+
+def _on_a_copy(fit: Callable[..., Model]) -> Callable[..., Model]:
+    """Return the ``fit`` of a user's part, which may change in place a sample that other models are trained on."""
+
+    @wraps(fit)
+    def fit_on_a_copy(self: Part, sample: Sample, *learner: Learner, **named: Learner) -> Model:
+        return fit(self, deepcopy(sample), *learner, **named)
+
+    return fit_on_a_copy
 
 
 CHECKED = ConfigDict(validate_default=True)
@@ -311,7 +323,7 @@ class Pipeline:
     def fit(self, sample: Sample) -> Model:
         """Train one predictor on ``sample``. Raises TypeError if the result cannot predict."""
         remedy, learner = self.for_sample(sample)
-        model = remedy.fit(unshared(sample, remedy, learner), learner)
+        model = remedy.fit(sample, learner)
         if not hasattr(model, "predict"):
             raise TypeError(f"fit of method {self.name!r} returned {model!r}: expected an object with predict(inputs)")
         return model
@@ -420,12 +432,6 @@ class Remedied(Learner):
         if not self.samplings:
             raise UserError(f"{self.name} needs more rows than one of several models sees: use it alone")
         Pipeline(self.remedy, self.learner).refuse()
-
-
-def unshared(sample: Sample, *parts: Part) -> Sample:
-    """Return ``sample``, or a copy for a user's part, which may change in place what other methods and seeds share."""
-    inner = [p for part in parts for p in (part.parts if isinstance(part, Remedied) else (part,))]
-    return deepcopy(sample) if any(part.revision is None for part in inner) else sample
 
 
 def _alone(sampling: Sampling) -> Sampling:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, unshared
+from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy
 from benchmark.train.resampling import generator
 from benchmark.types import Inputs, Sample, Sampling, Task, Tune
 
@@ -44,7 +44,7 @@ class Tuned(Pipeline):
         learner = self._learner(self.learner, sample)
 
         def predict(remedies: Sequence[Remedy], fold: Sample, inputs: Inputs) -> list[np.ndarray]:
-            return [remedy.fit(unshared(fold, remedy, learner), learner).predict(inputs.copy()) for remedy in remedies]
+            return [remedy.fit(fold, learner).predict(inputs.copy()) for remedy in remedies]
 
         return self._one(self.remedy, sample, predict, learner), learner
 
@@ -199,5 +199,5 @@ def predictions(settings: Sequence[Learner], sample: Sample, inputs: Inputs) -> 
             values = [getattr(settings[i], swept) for i in members]
             predicted |= zip(members, learner.along(sample, values, inputs), strict=True)
         else:
-            predicted[members[0]] = np.asarray(learner.fit(unshared(sample, learner)).predict(inputs.copy()))
+            predicted[members[0]] = np.asarray(learner.fit(sample).predict(inputs.copy()))
     return [predicted[i] for i in range(len(settings))]

@@ -16,7 +16,7 @@ def guarded(method: Pipeline) -> Iterator[None]:
     """Raise UserError where a file is opened below the folder of a user's part that its ``files`` lack.
 
     It is raised again at the end, as the method may have gone on. Its code is known without. What it sets for all of
-    PyTorch and NumPy is undone.
+    PyTorch and NumPy is undone, and no network is taken over from what it trained before.
     """
     parts = {(part.name, Path(part.place).resolve().parent, frozenset(part.files)) for part in own_parts(method)}
     refused: list[str] = []
@@ -30,7 +30,9 @@ def guarded(method: Pipeline) -> Iterator[None]:
     if not parts:
         yield
         return
-    with watched(refuse), settings_kept():
+    from benchmark.train.loop import sharing_nothing  # imports PyTorch
+
+    with watched(refuse), settings_kept(), sharing_nothing():
         yield
     if refused:
         raise UserError(refused[0])

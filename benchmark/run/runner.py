@@ -321,7 +321,7 @@ def warm_up(method: Pipeline, sample: Sample) -> None:
     rows = sample.rows[np.concatenate([order[:WARM], order[-WARM:]])]
     recipe = sample.recipe.model_copy(update={"epochs": 1})
     with suppress(Exception, SystemExit), sharing():  # an error is raised again by the fit itself, and reported
-        method.fit(replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2])
+        method.fit(replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2].copy())
 
 
 def _path(name: str, seed: int) -> Path:

@@ -176,7 +176,7 @@ class Mean:
 
     def each(self, inputs: Inputs) -> np.ndarray:
         """Return the predictions of each, (K, T, C)."""
-        return np.stack([np.asarray(part.predict(inputs)) for part in self.parts])
+        return np.stack([np.asarray(part.predict(inputs.copy())) for part in self.parts])
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         return np.asarray(self.each(inputs).mean(axis=0))

@@ -48,6 +48,16 @@ def sharing() -> Iterator[Shared]:
         _shared.pop()
 
 
+@contextmanager
+def sharing_nothing() -> Iterator[None]:
+    """Train each network anew while this is open: arrays that a user's code changes in place keep their identity."""
+    kept, _shared[:] = _shared[:], []
+    try:
+        yield
+    finally:
+        _shared[:] = kept
+
+
 def once(name: Any, make: Callable[[], T]) -> T:
     """Return ``make()``, which is called once for each ``name`` while ``sharing`` is open, and charged each time."""
     shared = _shared[-1] if _shared else Shared()

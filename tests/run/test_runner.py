@@ -18,7 +18,7 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.learners.random_forest import RandomForest
-from benchmark.pipeline import Learner, Pipeline, Remedy, describe
+from benchmark.pipeline import Learner, Pipeline, Remedy, describe, registered
 from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
@@ -251,11 +251,73 @@ def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: st
 def test_a_method_that_changes_in_place_what_it_is_given_changes_no_other() -> None:
     forest = planned("random_forest:trees=2")
     changing = runner.plan(PROBLEM, with_the_forest(Broken("changes")), [1, 2])
+    runner._warm.clear()  # the first fit in a process is to a few rows
     alone = trained(forest)["random_forest"]
     beside = trained(changing, forest)
     assert beside.keys() == {"broken", "random_forest"}
     for name, of in alone.predictions.items():
         assert np.array_equal(of.values, beside["random_forest"].predictions[name].values)
+
+
+IMPORTS = """
+from dataclasses import replace
+
+import numpy as np
+
+from benchmark.learners.linear import Linear
+from benchmark.pipeline import Inputs, Learner, Remedy, learner, method
+from benchmark.train import Mean
+
+"""
+SHIFTING = """
+class Shifted:
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, inputs):
+        x = X(inputs.x)
+        x += 1
+        x *= x
+        return self.model.predict(Inputs(x, inputs.smiles))
+
+
+@learner("shifting", title="Shifting")
+class Shifting(Learner):
+    def fit(self, sample):
+        x = X(sample.x)
+        x += 1
+        x *= x
+        return Shifted(Linear().fit(replace(sample, x=x)))
+"""
+TWISTING = """
+@method("twisting", title="Twisting")
+class Twisting(Remedy):
+    def fit(self, sample, learner):
+        models = []
+        for k in range(2):
+            x, y = X(sample.x), X(sample.y)
+            x += k
+            y[:9] = k
+            sample = replace(sample, x=x, y=y)
+            models.append(learner.fit(sample))
+        return Mean(models)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "learner"), [("shifting", ""), ("bagging:k=2", "shifting"), ("twisting", "mlp"), ("twisting", "shifting")]
+)
+def test_what_is_changed_in_place_gives_the_predictions_of_a_copy(write_files, text, learner):
+    def values(copied: str) -> np.ndarray:
+        registered.pop("shifting", None)
+        registered.pop("twisting", None)
+        codes = {"shifting.py": IMPORTS + SHIFTING, "twisting.py": IMPORTS + TWISTING}
+        write_files({name: code.replace("X(", f"{copied}(") for name, code in codes.items()})
+        method = make_method(text, PROBLEM.task, learner=learner)
+        (cell,) = trained(runner.plan(PROBLEM, method, [1])).values()
+        return cell.predictions["id"].values
+
+    assert np.array_equal(values(""), values("np.copy"))
 
 
 SETTINGS = """
