@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields, replace
 from functools import cache
+from os.path import isfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -75,7 +76,7 @@ def _imported(name: str) -> None:
 def hides(path: Path) -> bool:
     """Return whether a file of the user's is called like one of the suite, which is taken in its place."""
     remedy = CHECKOUT / "methods" / path.name
-    return path.stem in learners.names() or (remedy.is_file() and path.parent.resolve() != remedy.parent)
+    return path.stem in learners.names() or (isfile(remedy) and path.parent.resolve() != remedy.parent)
 
 
 def find(text: str) -> tuple[type[Part], list[str]]:
@@ -86,7 +87,7 @@ def find(text: str) -> tuple[type[Part], list[str]]:
 
         return wrap(settings[0] if settings else ""), settings[1:]
     own = own_methods() / f"{name}.py"
-    if hides(own) and own.is_file() and b"benchmark.pipeline" in own.read_bytes():
+    if hides(own) and isfile(own) and b"benchmark.pipeline" in own.read_bytes():
         raise UserError(f"{own}: the suite has a method {name!r}: rename your file")
     if name not in registered and name in _modules():
         with suppress(Exception, SystemExit):  # reported by ``discover``
@@ -98,8 +99,9 @@ def find(text: str) -> tuple[type[Part], list[str]]:
         return parts[name], settings
     if name in unavailable:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
-    if name in own_files():
-        raise UserError(f"{own_files()[name]}: registers no {name!r}: expected this name in its @method or @learner")
+    if name in own_files() or isfile(own):  # of a name that is too long, Path.is_file raises
+        expected = "expected this name in its @method or @learner, imported from benchmark.pipeline"
+        raise UserError(f"{own_files().get(name, own)}: registers no {name!r}: {expected}")
     if Path(name).suffix == ".py":
         raise UserError(f"{name}: put the file into {own_methods()}, and name it as its @method or @learner does")
     raise did_you_mean("method", name, sorted([*parts, SKLEARN]))

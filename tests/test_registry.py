@@ -95,6 +95,7 @@ def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(tex
     [
         ("twins", "unknown method 'twins': did you mean 'twin' or 'twin_shared' or 'twin_shared_one'?"),
         ("???", f"unknown method '???': known: {', '.join(sorted([*METHODS, 'sklearn']))}"),
+        ("x" * 300, "unknown method 'xxx"),
         ("twin:lamda=3", "unknown hyperparameter of twin: 'lamda': did you mean 'lam'?"),
         ("erm:k=3", "unknown hyperparameter of erm: 'k': known: none"),
         ("bagging:k=five", "bagging: k=five: Input should be a valid integer"),
@@ -289,8 +290,10 @@ def undiscovered() -> Iterator[None]:
 def test_a_method_in_a_file_of_another_name_is_found_and_the_file_says_what_it_lacks(write_files, undiscovered):
     write_files({"copied.py": own("0.25")})
     assert find("mine")[0].name == "mine"
-    with pytest.raises(UserError, match=r"copied\.py: registers no 'copied': expected this name in its @method"):
-        find("copied")
+    write_files({"unseen.py": "from benchmark import pipeline\n"})
+    for name in ("copied", "unseen"):
+        with pytest.raises(UserError, match=rf"{name}\.py: registers no '{name}': expected this name in its @method"):
+            find(name)
 
 
 def predicted(text: str = "mine") -> float:
