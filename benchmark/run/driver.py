@@ -19,7 +19,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import doubtful_lambda, make_method, refuse_sampling
 from benchmark.run import runner
-from benchmark.run.code import own_parts
+from benchmark.run.code import code_of, own_parts
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
@@ -55,6 +55,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
     }
     for method in made.values():
         refuse_sampling(method, sampling)
+    codes = {key: code_of(method, sampling) for key, method in made.items()}
     hyperparameters = dict.fromkeys(name for method in made.values() for name in method.head.params)
     for name in settings:
         if name not in hyperparameters:
@@ -68,6 +69,8 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
             problem = load_problem(dataset, canonical_seed)
             for text in methods:
                 planned = runner.plan(problem, made[dataset, text], seeds, device, dataset, sampling)
+                if planned.key.code != codes[dataset, text]:  # what would be trained is the code of before
+                    raise UserError(f"{text}: its files were edited while {dataset} was read: run the command again")
                 cells.setdefault(planned.key.digest, planned)
     return list(cells.values())
 

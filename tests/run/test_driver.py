@@ -15,6 +15,8 @@ from benchmark.run import driver
 from benchmark.run.driver import plan_grid, warnings
 from benchmark.run.runner import run
 from benchmark.store.cell import Cell, Grid
+from benchmark.types import Problem
+from tests.test_registry import own
 
 DATASET = "b3db_measured"
 
@@ -32,6 +34,18 @@ def test_a_method_that_needs_another_sample_is_no_entry_where_it_is_hidden(metho
     said = f"needs more of the training pool than a retraining sees under --sampling {sampling}: .* --sampling paper"
     with pytest.raises(UserError, match=said):
         plan_grid(Grid(["erm", method], [DATASET], [99], [1, 2], sampling), {})
+
+
+def test_a_method_that_is_edited_while_the_data_are_read_is_not_kept_as_what_was_not_trained(write_method, monkeypatch):
+    path, load = write_method("mine", own("0.25"), ""), driver.load_problem
+
+    def edited(*given: object) -> Problem:
+        path.write_text(own("0.5"))
+        return load(*given)
+
+    monkeypatch.setattr(driver, "load_problem", edited)
+    with pytest.raises(UserError, match=f"mine: its files were edited while {DATASET} was read: run the command again"):
+        plan_grid(Grid(["mine"], [DATASET], [99], [1, 2], "halves"), {})
 
 
 def test_lambda_is_the_one_selected_under_the_sampling_and_where_none_was_a_warning_says_so():
