@@ -3,8 +3,8 @@
 bubblewrap (https://github.com/containers/bubblewrap) gives the process namespaces of its own, in which it has Python,
 the libraries and what it is meant to read, all read-only, and an empty temporary folder of limited size. A filter of
 system calls (libseccomp) refuses what two sandboxes could still share through the same files or the kernel: locks,
-notices of access, keys, the state of the disk's cache. ``/proc`` has a few made-up entries, and no process can
-start another.
+notices of access, keys, the state of the disk's cache, numbers and limits that count what all processes of a user or
+of the machine have. ``/proc`` has a few made-up entries, and no process can start another.
 """
 
 import ctypes
@@ -23,7 +23,9 @@ SECONDS = 3600
 FOLDER = 2**30
 """Bytes of its temporary folder."""
 LIMITS = {"CPU": SECONDS, "AS": 16 * 2**30, "FSIZE": FOLDER, "CORE": 0, "NOFILE": 1024, "NPROC": 4096}
-"""Limits of the process: ``AS`` are bytes of address space, ``NPROC`` threads (they do not hold root)."""
+LIMITS |= {"SIGPENDING": 0, "MSGQUEUE": 0, "MEMLOCK": 0}
+"""Limits of the process: ``AS`` are bytes of address space, ``NPROC`` threads (they do not hold root). Those of 0 are
+of what the kernel counts for all processes of a user together."""
 PROCESSORS = Path("/proc/cpuinfo")
 PROCESS = {
     str(PROCESSORS): re.sub(rb"cpu MHz.*\n", b"", PROCESSORS.read_bytes() if PROCESSORS.exists() else b""),
@@ -35,20 +37,30 @@ speed, which depends on the load, is left out), CatBoost its memory in use, the 
 threadpoolctl its libraries, of which there are none to see."""
 SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/alternatives"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system"),
+    *("/etc/ld.so.cache", "/etc/localtime"),
+    *(f"/sys/devices/system/cpu/{name}" for name in ("kernel_max", "offline", "online", "possible", "present")),
+    *(str(path) for name in ("cache", "topology") for path in Path("/sys/devices/system/cpu").glob(f"cpu*/{name}")),
 )
-"""What Python's libraries read of the system."""
+"""What Python's libraries read of the system; of the processors, nothing that changes: neither load nor memory."""
 REFUSED = (
     *("fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "unshare", "setns", "mount", "umount2"),
-    *("flock", "inotify_init", "inotify_init1", "fanotify_init", "mincore", "cachestat", "preadv2"),
-    *("memfd_create", "memfd_secret", "io_uring_setup", "add_key", "request_key", "keyctl"),
-    *("bpf", "perf_event_open", "userfaultfd"),
+    *("flock", "inotify_init", "inotify_init1", "fanotify_init", "mincore", "preadv2"),
+    *("memfd_create", "memfd_secret", "io_uring_setup", "io_setup", "add_key", "request_key", "keyctl"),
+    *("bpf", "perf_event_open", "userfaultfd", "sysinfo", "syslog", "ustat", "shmctl", "mq_open"),
+    *("socket", "socketpair", "sendmsg", "sendmmsg", "pipe", "pipe2", "epoll_create", "epoll_create1"),
+    *("timer_create", "rt_sigqueueinfo", "rt_tgsigqueueinfo"),
 )
 """System calls that give no permission."""
-LOCKS = ("GETLK", "SETLK", "SETLKW", "OFD_GETLK", "OFD_SETLK", "OFD_SETLKW", "SETLEASE", "NOTIFY")
-"""Commands of ``fcntl`` that give no permission."""
-ALLOW, ERROR, EPERM, ENOSYS = 0x7FFF0000, 0x00050000, 1, 38
-EQUAL, MASKED_EQUAL = 4, 7
+NEWER = range(449, 600)
+"""Numbers of system calls that libseccomp may not know by name, from ``futex_waitv`` on; libraries do without them."""
+COMMANDS = {5, 6, 7, 36, 37, 38, *range(1024, 1048)} - {1030}
+"""Commands of ``fcntl`` that give no permission: locks, and those of Linux, such as leases, but for F_DUPFD_CLOEXEC."""
+HUGE = 0x40000
+"""MAP_HUGETLB: of such pages, all processes have a fixed number."""
+PRIVATE = 128
+"""FUTEX_PRIVATE_FLAG: a futex without it is one of all processes that have mapped the same file."""
+ALLOW, ERROR, EPERM, EAGAIN, ENOSYS = 0x7FFF0000, 0x00050000, 1, 11, 38
+MASKED_EQUAL = 7
 CLONE_THREAD = 0x10000
 
 
@@ -61,22 +73,24 @@ class _Argument(ctypes.Structure):
 @cache
 def _filter() -> bytes:
     """Return the program that the kernel runs for each system call. Raises OSError without libseccomp."""
-    import fcntl  # not on Windows
-
     library = ctypes.CDLL("libseccomp.so.2")
     library.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(library.seccomp_init(ALLOW))
 
-    def refuse(name: str, error: int, *argument: int) -> None:
-        number = library.seccomp_syscall_resolve_name(name.encode())
+    def refuse(name: str | int, error: int, *argument: int) -> None:
+        number = name if isinstance(name, int) else library.seccomp_syscall_resolve_name(name.encode())
         given = (_Argument * 1)(_Argument(*argument)) if argument else None
         if number >= 0:  # otherwise this kind of machine, or this version of the library, does not have it
             library.seccomp_rule_add_array(rules, ERROR | error, number, bool(argument), given)
 
     for name in REFUSED:
         refuse(name, EPERM)
-    for command in LOCKS:
-        refuse("fcntl", EPERM, 1, EQUAL, getattr(fcntl, f"F_{command}"))
+    for new in NEWER:
+        refuse(new, ENOSYS)
+    for command in COMMANDS:
+        refuse("fcntl", EPERM, 1, MASKED_EQUAL, 2**32 - 1, command)  # the kernel takes 32 bits of 64
+    refuse("mmap", EPERM, 3, MASKED_EQUAL, HUGE, HUGE)
+    refuse("futex", EAGAIN, 1, MASKED_EQUAL, PRIVATE, 0)  # who joins a thread asks again
     refuse("clone", EPERM, 0, MASKED_EQUAL, CLONE_THREAD, 0)  # a process, not a thread
     refuse("clone3", ENOSYS)  # its flags cannot be seen; libraries then use clone
     with open(os.memfd_create("filter"), "w+b") as file:

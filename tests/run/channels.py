@@ -112,6 +112,37 @@ def has_key() -> bool:
     return bool(C.syscall(call, b"user", b"churn-channel", None, 0) > 0)
 
 
+def mapped(path: Path) -> int:
+    C.mmap.restype = ctypes.c_void_p
+    address: int = C.mmap(None, ctypes.c_size_t(4096), 1, 1, os.open(path, os.O_RDONLY), ctypes.c_long(0))
+    return address
+
+
+def futex(address: int, operation: int, value: int) -> int:
+    call = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+    return int(C.syscall(call, ctypes.c_void_p(address), operation, value, None, None, 0))
+
+
+def waits(path: Path) -> None:
+    address = mapped(path)
+    value = ctypes.c_int.from_address(address).value
+    threading.Thread(target=futex, args=(address, 0, value), daemon=True).start()
+    time.sleep(0.5)
+
+
+def hint(path: Path, command: int, value: int) -> int:
+    hinted = ctypes.c_uint64(value)
+    if C.fcntl(os.open(path, os.O_RDONLY), command, ctypes.byref(hinted)):
+        raise PermissionError
+    return hinted.value
+
+
+def locks_by_64_bits(path: Path) -> bool:
+    call = {"x86_64": 72, "aarch64": 25}[os.uname().machine]
+    asked = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+    return not C.syscall(call, os.open(path, os.O_RDONLY), ctypes.c_ulong(2**32 + fcntl.F_SETLK), asked)
+
+
 CHANNELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "locks (flock)": (
         lambda folder: locks(folder / "flocked", fcntl.LOCK_EX),
@@ -159,6 +190,21 @@ CHANNELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] =
         lambda folder: os.kill(int((folder / "pid").read_text()), signal.SIGCONT) is None,
     ),
     "keys of the kernel": (lambda folder: keeps_key(), lambda folder: has_key()),
+    "futexes of a file": (
+        lambda folder: waits(folder / "file"),
+        lambda folder: futex(mapped(folder / "file"), 1, 1) > 0,
+    ),
+    "hints of a file": (
+        lambda folder: hint(folder / "file", 1036, 3),
+        lambda folder: hint(folder / "file", 1035, 0) == 3,
+    ),
+    "locks (64 bits)": (lambda folder: None, lambda folder: locks_by_64_bits(folder / "file")),
+    "memory and processes in use": (lambda folder: None, lambda folder: C.sysinfo(bytes(400)) == 0),
+    "memory in use": (lambda folder: None, lambda folder: Path("/sys/devices/system/node/node0/meminfo").read_text()),
+    "numbers and sizes of pipes": (lambda folder: None, lambda folder: os.pipe()),
+    "numbers of sockets": (lambda folder: None, lambda folder: socket.socketpair()),
+    "queues (POSIX)": (lambda folder: None, lambda folder: C.mq_open(b"/channel", os.O_CREAT, 0o600, None) >= 0),
+    "signals that wait": (lambda folder: None, lambda folder: C.timer_create(1, None, bytes(64)) == 0),
     "the disk's cache": (
         lambda folder: None,
         lambda folder: bool(os.preadv(os.open(folder / "file", os.O_RDONLY), [bytearray(1)], 0, os.RWF_NOWAIT)),

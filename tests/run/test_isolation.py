@@ -132,7 +132,8 @@ def test_a_method_that_cheats_fails_the_check(write, tmp_path):
     refused = {f"open({str(path)!r})": f"No such file or directory: {str(path)!r}" for path in (own, b3db)} | {
         "from benchmark import load_problem; load_problem('b3db_measured')": "unknown dataset 'b3db_measured'",
         "import leaderboard.read.published": "ModuleNotFoundError: No module named 'leaderboard",
-        "socket.create_connection(('127.0.0.1', 9))": "ConnectionRefusedError: ",
+        "socket.create_connection(('127.0.0.1', 9))": "PermissionError: ",
+        "assert os.fstatvfs(1).f_blocks": "AssertionError",  # what it says is on no disk, which others see fill
     }
     for body, sentences in (
         (REACHES_OUT.replace("LINES", repr([*refused])), refused.values()),
