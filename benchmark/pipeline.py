@@ -183,16 +183,16 @@ def method(
     *,
     title: str,
     regression: Mapping[str, Any] | None = None,
-    tasks: Sequence[Task] = TASKS,
+    tasks: Sequence[Task] | None = None,
     revision: int | None = None,
 ) -> Callable[[T], T]:
     """Register a class derived from ``Remedy`` or ``Learner`` as ``name``; its fields are checked as they are set.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
-    is raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
-    file. Raises ValueError if the file has another name, or another class, file or the suite this one, or names are
-    wrong, and TypeError for another kind of class.
+    that differ for regression, and ``tasks`` are those that it can learn; the class may set both itself. Parts of the
+    suite have a ``revision``, which is raised with each change of their predictions; leave it out elsewhere: results
+    are then kept under the hash of the file. Raises ValueError if the file has another name, or another class, file or
+    the suite this one, or names are wrong, and TypeError for another kind of class.
     """
 
     def described(cls: T) -> T:
@@ -211,7 +211,9 @@ def method(
         if known is other and other.__name__ != cls.__name__ and cls.__module__ != "__main__":
             del registered[name]  # neither is meant
             raise ValueError(f"method {name!r}: {other.__name__} and {cls.__name__} of a file register it: rename one")
-        made = describe(cls, name, title=title, regression=regression or {}, tasks=tasks, revision=revision)
+        own = {"regression": {}, "tasks": TASKS} | vars(cls)  # what a class is derived from may differ
+        about = {"regression": regression or own["regression"], "tasks": own["tasks"] if tasks is None else tasks}
+        made = describe(cls, name, title=title, revision=revision, **about)
         registered[name] = made
         return made
 

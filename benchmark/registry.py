@@ -100,7 +100,7 @@ def find(text: str) -> tuple[type[Part], list[str]]:
     if name in unavailable:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
     if name in own_files() or isfile(own):  # of a name that is too long, Path.is_file raises
-        expected = "expected this name in its @method or @learner, imported from benchmark.pipeline"
+        expected = "expected this name, without _ before it, in its @method or @learner from benchmark.pipeline"
         raise UserError(f"{own_files().get(name, own)}: registers no {name!r}: {expected}")
     if Path(name).suffix == ".py":
         raise UserError(f"{name}: put the file into {own_methods()}, and name it as its @method or @learner does")

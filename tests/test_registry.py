@@ -292,7 +292,7 @@ def test_a_method_in_a_file_of_another_name_is_found_and_the_file_says_what_it_l
     assert find("mine")[0].name == "mine"
     write_files({"unseen.py": "from benchmark import pipeline\n"})
     for name in ("copied", "unseen"):
-        with pytest.raises(UserError, match=rf"{name}\.py: registers no '{name}': expected this name in its @method"):
+        with pytest.raises(UserError, match=rf"{name}\.py: registers no '{name}': expected this name, "):
             find(name)
 
 
@@ -445,6 +445,8 @@ def test_another_kind_of_class_or_fit_is_refused_as_it_is_registered(base, fit, 
         ({}, {"swept": "dept"}, "its swept names 'dept', which"),
         ({}, {"offers": {"foo"}}, r"offers = \{'foo'\}: Input should be 'networks', 'modules', "),
         ({"tasks": "regression"}, {}, "tasks = 'regression': 'str' instances are not allowed as a Sequence value"),
+        ({}, {"tasks": "regression"}, "tasks = 'regression': 'str' instances are not allowed as a Sequence value"),
+        ({}, {"regression": {"dept": 3}}, "its regression names 'dept', which"),
         ({}, {"__annotations__": {"title": str}, "title": "x"}, "a hyperparameter cannot be called 'title', which has"),
     ],
 )
@@ -452,6 +454,16 @@ def test_a_name_that_an_author_mistypes_is_refused_as_the_method_is_registered(a
     given = {"__annotations__": {"depth": int}, "depth": 1, "fit": lambda self, sample: None, **attributes}
     with pytest.raises(ValueError, match=rf"^method 'plain': {message}"):
         learner("plain", **{"title": "Plain", **about})(type("Plain", (Learner,), given))
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize("where", ["class", "decorator"])
+def test_the_tasks_and_the_defaults_of_regression_may_stand_in_the_class_or_beside_its_name(where):
+    about = {"tasks": ("regression",), "regression": {"depth": 2}}
+    given = {"__annotations__": {"depth": int}, "depth": 1, "fit": lambda self, sample: None}
+    inside, beside = (about, {}) if where == "class" else ({}, about)
+    made = learner("plain", title="Plain", **beside)(type("Plain", (Learner,), given | inside))
+    assert (made.tasks, make_method("plain", "regression").head.params) == (("regression",), {"depth": 2})
 
 
 @pytest.mark.usefixtures("own_registry")
