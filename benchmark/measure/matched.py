@@ -68,8 +68,8 @@ def example_matched_churn(p: Predictions) -> np.ndarray:
         return np.full(len(p.ids), np.nan)
     if p.values.shape[2] > 2:
         flipping = flip_rate(votes(p).sum(axis=0))
-        upper = np.triu_indices(r, k=1)
-        return flipping * (matched_churn(p)[upper].mean() / flipping.mean()) if flipping.any() else flipping
+        mean = matched_churn(p)[np.triu_indices(r, k=1)].mean()
+        return flipping * (mean / flipping.mean()) if flipping.any() else np.full(len(p.ids), mean)
     calls = called(p, positives(p))
     every, squares = calls.sum(axis=0), np.square(calls).sum(axis=0)
     return np.asarray(((r - 1) * every - (np.square(every) - squares)) / (r * (r - 1) / 2))

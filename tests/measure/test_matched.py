@@ -100,6 +100,8 @@ def test_a_majority_predictor_and_independent_predictors_have_the_values_of_theo
     assert c.BALANCED_ACCURACY.mean(majority) == 0.5
     assert c.MATCHED_CHURN.mean(majority) == pytest.approx(2 * 0.2 * 0.8, abs=0.005)
     assert np.isnan(c.CHANCE_CORRECTED.mean(majority))
+    one_of_three = predictions(np.tile([0.6, 0.2, 0.2], (3, 30, 1)), np.arange(30) % 3)
+    assert np.isnan([c.MATCHED_CHURN.mean(one_of_three), *c.MATCHED_CHURN.of_examples(one_of_three)]).all()
 
 
 @pytest.mark.parametrize("n", [2, 3])
