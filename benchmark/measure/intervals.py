@@ -78,7 +78,8 @@ class Estimate:
         return Estimate(self.value, np.nan, np.nan)
 
     def divided(self, unit: float) -> "Estimate":
-        """Return the estimate in another, positive ``unit``."""
+        """Return the estimate in another, positive ``unit``; nan if that is 0, such as the error of a perfect ERM."""
+        unit = unit or math.nan
         return Estimate(self.value / unit, self.low / unit, self.high / unit, self.p, self.df)
 
 

@@ -1,5 +1,6 @@
 """The data of the decision page: costs and benefits of the methods, for each dataset and set of datasets."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from benchmark.measure.intervals import Estimate
@@ -66,7 +67,7 @@ def choices(results: Results) -> list[dict[str, object]]:
             continue
         of_board = board(dataset, "id", "runs").rows
         mae = next(row for row in of_board if row.method == REFERENCE).estimates.get("mae")
-        scale = -100.0 if mae is None else 100 / mae.value
+        scale = -100.0 if mae is None else 100 / (mae.value or math.nan)
         rivals = [row for row in of_board if not {"control", *SUSPICIONS} & set(row.marks)]
         own = dataset.group == OWN
         doubtful = own or ranked(dataset.reference) < LEAST[dataset.task][1]
@@ -121,16 +122,20 @@ def _mean(summary: Summary, title: str) -> Mapping[str, Estimate | None]:
 def _method(
     row: BoardRow | SummaryRow, both: Mapping[str, Estimate | None], scale: float, unfit: str, low: str = ""
 ) -> dict[str, object]:
-    """Describe a method, or why it is ``unfit``; empty if it shares no train seed with ERM, or has one retraining."""
+    """Describe a method, or why it is ``unfit``.
+
+    Empty if it shares no train seed with ERM, if it has one retraining, or if ERM has no error to compare with.
+    """
     churn, change = both.values()
-    if churn is None or churn.value != churn.value or (change is None and row.method != REFERENCE):
+    loss = _ends(change, scale) if change else None
+    if churn is None or churn.value != churn.value or ((loss or [None])[0] is None and row.method != REFERENCE):
         return {}
     compute = row.estimates.get("compute")
     return {
         "title": row.title,
         "slug": slug(row.title),
         "churn": _ends(churn),
-        "loss": _ends(change, scale) if change else None,
+        "loss": loss,
         "compute": compute.value if compute else None,
         "unfit": unfit,
         "low": low,

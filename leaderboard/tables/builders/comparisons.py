@@ -140,8 +140,9 @@ def regression(results: Results, kind: IntervalKind) -> Body:
             assert churn is not None
             assert mae is not None
             cells = {key: column.show(row.estimates[key], row.differs) for key, column in columns.items()}
-            share = Value.of(churn.value / mae.value * 100, digits=0)
-            change = Value.of(delta.value / erm.value * 100 if delta and erm else None, digits=0, signed=True)
+            share = Value.of(churn.divided(mae.value).value * 100, digits=0)
+            share_of_erm = delta.divided(erm.value).value * 100 if delta and erm else None
+            change = Value.of(share_of_erm, digits=0, signed=True)
             best = cells["churn"].but(mark="best" if churn.value == lowest else "", flags=" ".join(row.marks))
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))

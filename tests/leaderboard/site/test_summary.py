@@ -14,7 +14,9 @@ from leaderboard.read.results import collect
 from leaderboard.site import sentences
 from leaderboard.site.decide import choices
 from leaderboard.tables.boards import SUSPICIONS
+from leaderboard.tables.entries import build
 from leaderboard.tables.summary import Summary, complete_block, summaries
+from leaderboard.tables.table import MISSING, Value
 
 from ..conftest import keyed, row_of, submitted, sure
 
@@ -127,6 +129,16 @@ def test_a_regression_is_compared_in_percent_of_erm(make_regression) -> None:
     cells = [cell for unit in (1, 100) for cell in make_regression(f"r{unit}", unit, erm=0.4, calm=0.1)]
     calm = row_of(summary_of(cells, "regression"), "CALM")
     assert calm.estimates["delta_churn"].value == pytest.approx(-0.75)
+
+
+def test_a_share_of_erms_is_undefined_where_erm_neither_errs_nor_churns(make_regression) -> None:
+    results = collect(make_regression("r", erm=0, calm=0.1))
+    calm = row_of(summaries(results)[0], "CALM")
+    assert np.isnan([calm.estimates[key].value for key in ("delta_churn", "delta_mae")]).all()
+    assert calm.place is None
+    assert [method["loss"] for choice in choices(results) for method in choice["methods"]] == [None]
+    (table,) = build(results, keys=("regression",))
+    assert [cells[-1] for cells in table.rows] == [Value(MISSING)] * 2
 
 
 def test_there_are_letters_for_any_number_of_groups(make_cell) -> None:
