@@ -106,12 +106,12 @@ def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
 
 
 def keeps(change: Estimate | None, block: Sequence[Dataset]) -> bool:
-    """Tell whether a method keeps what ``RULE`` asks for, by its difference from ERM; None is ERM itself.
+    """Tell whether a method keeps what ``RULE`` asks for, by its difference from ERM; without one it does not.
 
     The difference is that of matched accuracy, or of MAE as a share of ERM's, from ``means_of``.
     """
     if change is None:
-        return True
+        return False
     task = block[0].task
     ends = np.array([change.low, change.high]) * KEPT[task].better
     worst, best = (change.value * KEPT[task].better,) * 2 if np.isnan(ends).any() else (ends.min(), ends.max())

@@ -350,6 +350,10 @@ def _summary(
             reason = CONTROL
         collapsed, suspicions = _on("collapsed", constant.get(title, [])), tuple(marks or ())
         row = _row(task, title, datasets, block, boards, kind)
+        if not (reason or row.method == REFERENCE or row.estimates.get(f"delta_{KEPT[task].key}")):
+            reason = (
+                "not compared with ERM, which has none of its train seeds" if reference else "no ERM to compare with"
+            )
         row = replace(row, unranked=reason, suspicions=suspicions, collapsed=collapsed)
         rows.append(replace(row, rank=ordering.ranks.get(title), matched=ordering.matched.get(title, np.nan)))
     kept = {row.title for row in rows if row.keeps}
@@ -377,7 +381,8 @@ def _tested(summary: Summary, titles: Sequence[str], values: np.ndarray, boards:
         return summary
     (column,) = (known for known in summary.columns if known.key == f"delta_{KEPT[summary.task].key}")
     each = [[_one(column, d, boards[d.name][title], boards) for title in titles] for d in block]
-    changes = np.array([[e.value if e else 0.0 for e in of_methods] for of_methods in each])
+    changes = np.array([[e.value if e else np.nan for e in of_methods] for of_methods in each])
+    changes[:, [boards[block[0].name][title].method == REFERENCE for title in titles]] = 0
     top = stability(block, values, changes) if placed >= 5 else None
     rehearsed = rehearsal(block, values, changes) if families >= REHEARSED else None
     return replace(summary, top=top, rehearsed=rehearsed, changes=changes)
@@ -419,7 +424,8 @@ def _row(
         estimates=estimates,
         marks=tuple(filter(None, low)),
         differs=_on(UNLIKE, [d.title for d, row in rows if row.differs]),
-        keeps=bool(block) and keeps(estimates.get(f"delta_{KEPT[task].key}"), block),
+        keeps=bool(block)
+        and (entries[0].method == REFERENCE or keeps(estimates.get(f"delta_{KEPT[task].key}"), block)),
     )
 
 

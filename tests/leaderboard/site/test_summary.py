@@ -178,8 +178,19 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(cells: list[Cell], make_
     assert {d.group for d in collect([*cells, *sizes]).of_task("classification")} == {"headline", "extra"}
 
 
-def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:
-    assert "run --method erm" in sentences.answer(summary_of([make_cell("d0", "calm")]))
+@pytest.mark.parametrize(
+    ("erm", "reason"),
+    [((), "no ERM to compare with"), ((6, 7, 8, 9, 10), "not compared with ERM, which has none of its train seeds")],
+)
+def test_what_cannot_be_compared_with_erm_has_no_place_and_the_answer_says_how_to_get_one(make_cell, erm, reason):
+    cells = [make_cell(f"d{i}", method) for i in range(6) for method in ("calm", "middle")]
+    cells += [make_cell(f"d{i}", "erm", seeds=erm) for i in range(6) if erm]
+    summary = summary_of(cells)
+    assert [(row.place, row.unranked) for row in summary.rows if row.method != "erm"] == [(None, reason)] * 2
+    answer = str(sentences.answer(summary))
+    assert "comes first" not in answer
+    if not erm:
+        assert "run --method erm" in answer
 
 
 def test_a_control_is_listed_without_a_rank_and_moves_no_one_elses(cells: list[Cell], make_cell) -> None:

@@ -40,7 +40,7 @@ def test_every_table_is_made_where_there_are_data(tables):
 def test_without_erm_only_tables_without_comparisons_are_built(world):
     bare = Results(tuple(replace(d, entries=d.entries[1:]) for d in world.datasets))
     cards = [entry.key for entry in TABLES if entry.key.startswith("scorecard")]
-    kept = ["places", "places-regression", "ranks", *cards, "regression", "compute"]
+    kept = ["ranks", *cards, "regression", "compute"]
     assert [table.key for table in build(bare)] == kept
 
 
