@@ -17,7 +17,7 @@ MOST = 24
 def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure | None:
     """Draw Demšar's diagram (2006, JMLR 7, figure 1); None if the test is undefined or there are too many methods."""
     k = len(ranking.methods)
-    if np.isnan(ranking.critical_difference) or k > MOST:
+    if np.isnan(ranking.chi2) or k > MOST:
         return None
     order = np.argsort(ranking.mean_ranks, kind="stable")
     rank = {ranking.methods[m]: float(ranking.mean_ranks[m]) for m in order}

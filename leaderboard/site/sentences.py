@@ -31,8 +31,9 @@ def answer(summary: Summary) -> Markup:
     column = next(known for known in summary.columns if known.key == ordered.key)
     own, flips = erm.estimates.get(ordered.key), erm.estimates.get("churn")
     place = f"Over {summary.over}" if len(summary.datasets) > 1 else f"On {summary.datasets[0].title}"
-    if own is None:
-        return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
+    if own is None or np.isnan(own.value):
+        undefined = Markup("{}, the {} of {} is undefined, which takes two retrainings that are not constant.")
+        return undefined.format(place, ordered.name, _link(erm))
     if flips is None:
         share = Markup("{}, {} % of the variance of {}'s predictions comes from retraining (1 − ICC)")
         usual = share.format(place, spelled(100 * own.value), _link(erm))

@@ -88,7 +88,9 @@ def ranks(results: Results, kind: IntervalKind) -> Body | None:
     ]
     notes = [
         f"{ranking.n} datasets: {', '.join(ranking.blocks)}.",
-        f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
+        "No test: it takes three methods, two datasets, and ranks that differ."
+        if np.isnan(ranking.chi2)
+        else f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
         f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
         "Intervals: 95 %, for new retrainings on the same datasets.",
     ]
@@ -134,7 +136,7 @@ def over_families(task: Task, results: Results, kind: IntervalKind) -> Body | No
         f"{ranking.n} {PLURAL[unit]}, {len(ranking.methods)} methods: Friedman χ² = {spelled(ranking.chi2)}, Nemenyi's "
         f"critical difference of mean ranks {spelled(ranking.critical_difference, 2)} at 0.05."
         for unit, ordered in orders.items()
-        if (ranking := ordered.ranking) is not None
+        if (ranking := ordered.ranking) is not None and not np.isnan(ranking.chi2)
     ]
     notes += [summary.place_sentence, *(f"Places {test.where}: {test.paired}." for test in tests[1:])]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)

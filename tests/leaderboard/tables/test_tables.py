@@ -1,5 +1,6 @@
 """Every table of made-up results, checked against the measures of their predictions."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,13 @@ from scipy import stats
 
 from benchmark.measure.catalogue import CHURN, CHURN_OF_VALUES
 from benchmark.measure.intervals import INTERVAL_KINDS, holm
+from leaderboard.figures.ranks import critical_difference
 from leaderboard.read.results import Results, collect
+from leaderboard.site.sentences import answer, notes
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.columns import pairs_of, versus
 from leaderboard.tables.entries import EXPECTED, FACTORS, TABLES, build, stamp
+from leaderboard.tables.summary import summaries
 from leaderboard.tables.table import MISSING, Table, Value
 
 
@@ -151,3 +155,21 @@ def test_too_few_runs_give_values_without_intervals_and_unequal_rows_no_table(ma
     assert "[" not in row(tables["magnitudes"], "Made up")["ERM accuracy"].text
     with pytest.raises(ValueError, match="2 columns"):
         Table("x", "", "", ("a", "b"), (("1",),), over=(("", 3),))
+
+
+@pytest.mark.parametrize(("runs", "methods"), [(1, "erm a b"), (4, "erm"), (4, "erm a"), (4, "erm a b")])
+def test_what_is_undefined_is_said_in_words_in_every_table_and_sentence(make_cell, runs, methods):
+    cells = []
+    for i in range(6):
+        values = np.random.default_rng(i).dirichlet([1, 1], size=(runs, 30))  # the same for all methods: all ranks tie
+        about = {"group": "wide" if i % 2 else "headline"}
+        cells += [
+            make_cell(m, values, y=(values[0, :, 0] < 0.5).astype(int), dataset=f"d{i}", about=about)
+            for m in methods.split()
+        ]
+    results = collect(cells)
+    texts = [text for table in build(results) for text in (table.caption, *table.notes)]
+    for summary in summaries(results):
+        texts += [answer(summary), *notes(summary)]
+        assert summary.ranking is None or critical_difference(summary.ranking, {}) is None
+    assert not [text for text in texts if re.search(r"\bnan\b", text)]
