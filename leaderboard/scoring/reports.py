@@ -116,7 +116,7 @@ def _cell(value: Any) -> str | Value:
         return value
     if isinstance(value, bool | np.bool):
         return "yes" if value else "no"
-    return Value(f"{value:.0f}" if value == round(value) else f"{value:.3f}", float(value))
+    return Value.of(float(value), digits=0 if value == round(value) else 3)
 
 
 def terminal(tables: Sequence[Table], lines: Sequence[str] = ()) -> None:

@@ -12,6 +12,8 @@ from benchmark.measure.intervals import Estimate
 
 MISSING = "–"
 """Placeholder for a missing cell, which is never imputed."""
+LEAST = 1e-4
+"""Size below which three decimals leave nothing of a number."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,13 @@ class Value:
     ) -> Value:
         """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100, or a number without an interval.
 
-        The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values.
+        The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values. If three decimals,
+        as of numbers in target units, leave nothing of any of them, they have three significant digits instead.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
+        >>> Value.of(Estimate(2.34e-7, 2.1e-7, 2.6e-7), digits=3).text
+        '2.34e−07 [2.1e−07, 2.6e−07]'
         >>> Value.of(Estimate(0.96, 0.91, 1.01), scale=100, most=1).text, Value.of(Estimate(0.2, -0.1, 0.5)).text
         ('96.0 [91.0, 100.0]', '0.2 [0.0, 0.5]')
         >>> Value.of(None).text, Value.of(968, digits=0)
@@ -58,22 +63,23 @@ class Value:
         least = -np.inf if signed or estimate.value < least else least
         low, high = (x if math.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
         number, low, high = (x * scale for x in (estimate.value, low, high))
-        text = spelled(number, digits, signed)
+        kind = "g" if digits == 3 and 0 < np.nanmax(np.abs([number, low, high])) < LEAST else "f"
+        text, *ends = (spelled(x, digits, signed, kind) for x in (number, low, high))
         if not math.isnan(low):
-            text += f" [{spelled(low, digits, signed)}, {spelled(high, digits, signed)}]"
+            text += f" [{', '.join(ends)}]"
         return cls(text, number, low, high)
 
     def but(self, mark: str | None = None, flags: str | None = None) -> Value:
         return replace(self, mark=self.mark if mark is None else mark, flags=self.flags if flags is None else flags)
 
 
-def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
-    """Format a number with a true minus sign, never "−0.0", and a plus sign if ``signed``.
+def spelled(number: float, digits: int = 1, signed: bool = False, kind: str = "f") -> str:
+    """Format a number with a true minus sign, never "−0.0", and a plus sign if ``signed``; ``kind`` is Python's.
 
     >>> spelled(-3.96), spelled(0.04, signed=True), spelled(-0.04), spelled(1164, 0)
     ('−4.0', '+0.0', '0.0', '1164')
     """
-    return f"{number:{'+' if signed else ''}z.{digits}f}".replace("-", "−")
+    return f"{number:{'+' if signed else ''}z.{digits}{kind}}".replace("-", "−")
 
 
 def spelled_p(p: float) -> str:

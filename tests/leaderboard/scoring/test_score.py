@@ -16,6 +16,7 @@ from benchmark.types import Predictions
 from leaderboard import churn, score
 from leaderboard.read.results import collect
 from leaderboard.scoring import reports, standing
+from leaderboard.tables.table import Value
 
 from ..conftest import keyed
 
@@ -116,6 +117,17 @@ def test_values_of_a_regression_differ_by_their_mean_absolute_difference():
     expected = np.mean([np.abs(values[i] - values[j]).mean() for i, j in combinations(range(4), 2)])
     assert result.churn.value == pytest.approx(expected)
     assert result.estimates["mae"].value == pytest.approx(np.abs(values).mean())
+
+
+def test_a_target_in_mol_per_litre_is_not_rounded_to_zero():
+    rng = np.random.default_rng(0)
+    y = 1e-7 * (5 + rng.normal(size=40))
+    runs = [y + 1e-8 * rng.normal(size=40) for _ in range(3)]
+    found = score(np.array(runs), y)
+    tables = [reports.facts(found), reports.scorecard(found), reports.triage(found, 5)]
+    texts = [cell.text for table in tables for row in table.rows for cell in row if isinstance(cell, Value)]
+    assert not [text for text in texts if "0.000" in text]
+    assert "e\u221208 [" in texts[0]
 
 
 @pytest.mark.parametrize("kind", ["runs", "examples", "both", "paper"])
