@@ -152,9 +152,11 @@ def own(dataset: Dataset) -> Own:
     reference = next(row for row in whole.rows if row.method == REFERENCE)
     good = {entry.title for entry in dataset.entries if ranked(entry) >= LEAST[task][1]}
     fit = [row for row in whole.rows if row.title in good and (row is reference or _fits(dataset, row, reference))]
-    if not fit:
-        return Own(table, [*marks, f"Cannot decide yet: there are no methods {_limits(dataset)}."], None)
-    chosen = min(fit, key=lambda row: row.estimates[order.key].value)  # type: ignore[union-attr]
+    known = {row.title: e.value for row in fit if (e := row.estimates[order.key]) and not np.isnan(e.value)}
+    if not known:
+        why = f"their {order.name} is undefined" if fit else f"there are no methods {_limits(dataset)}"
+        return Own(table, [*marks, f"Cannot decide yet: {why}."], None)
+    chosen = min((row for row in fit if row.title in known), key=lambda row: known[row.title])
     entry = next(e for e in dataset.entries if e.title == chosen.title)
     split = min(entry.cells)
     cell, erm = entry.cells[split], dataset.reference.cells.get(split) if dataset.reference else None
@@ -220,7 +222,7 @@ def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
     cheap = cost is None or cost.value <= COST
     if {*row.marks} - {*reference.marks} or not cheap or change is None or usual is None:
         return False
-    gain = change.value if dataset.task == "classification" else -change.value / usual.value
+    gain = change.value if dataset.task == "classification" else -change.divided(usual.value).value
     return 100 * gain >= -LOSS
 
 
@@ -230,7 +232,7 @@ def _advice(dataset: Dataset, row: BoardRow) -> str:
     if row.method == REFERENCE:
         return sentence
     change = row.estimates.get(f"delta_{order.key}")
-    not_ = "" if change is not None and change.excludes_zero else "do not "
+    not_ = "" if change is not None and change.high < 0 else "do not "
     cost = row.estimates.get("compute")
     price = f" It takes {spelled(cost.value)} times ERM's compute." if cost else ""
     return f"{sentence} These results {not_}show that its {order.name} is lower than ERM's.{price}"

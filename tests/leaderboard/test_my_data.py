@@ -11,7 +11,7 @@ from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.tables.summary import sets
 
-from .conftest import sure
+from .conftest import keyed, noisy, sure
 
 
 @pytest.fixture
@@ -127,3 +127,28 @@ def test_where_erm_calls_one_class_too_another_method_that_does_may_be_recommend
     dataset = own_dataset(make_cell, y, **{m: np.stack([1 - p, p], axis=2) for m, p in (("erm", erm), ("svm", svm))})
     assert all("collapsed" in str(row[0]) for row in my_data.own(dataset).table.rows)
     assert my_data.own(dataset).sentences[-1].startswith("Use SVM")
+
+
+def test_nothing_is_recommended_where_matched_churn_is_undefined(make_cell):
+    y = np.repeat([0, 1, 2], [120, 15, 15])
+    p = np.eye(3)[y] * 0.1 + [0.6, 0.1, 0.1] + 0.01 * np.random.default_rng(0).random((6, 150, 3))
+    found = my_data.own(
+        own_dataset(make_cell, y, erm=p / p.sum(axis=2, keepdims=True), svm=p / p.sum(axis=2)[..., None])
+    )
+    assert found.sentences[-1] == "Cannot decide yet: their matched churn is undefined."
+    assert found.flips is None
+
+
+def test_a_difference_that_is_shown_to_be_an_increase_is_not_called_lower(make_cell):
+    rng = np.random.default_rng(27)
+    y = (rng.random(200) < 0.4).astype(int)
+    erm = np.concatenate([noisy(rng, y, 0.8, 20)[:10], noisy(rng, y, 4, 10)])
+    cells = [
+        keyed(make_cell(m, p, y=y, dataset="assays", about={"group": "own"}), sampling="halves")
+        for m, p in (("erm", erm), ("svm", noisy(rng, y, 1.1, 10)))
+    ]
+    found = my_data.own(collect(cells).others[0].datasets[0])
+    change = found.table.rows[0][2]
+    assert change.low > 0, "at the train seeds that both have"
+    assert "Use SVM" in found.sentences[-1]
+    assert "These results do not show that its matched churn is lower than ERM's." in found.sentences[-1]
