@@ -30,6 +30,8 @@ FEWEST_DIFFERING = 8
 """Number of differing contributions below which there is no interval over examples: it would cover too little."""
 MOST_WITHOUT = 0.25
 """Largest share of datasets without an interval at which the mean over all datasets still has one."""
+LEAST = 1e-4
+"""Size below which three decimals leave nothing of a number."""
 EQUAL = 1e-9
 """Relative difference up to which numbers count as equal: rounding between equal retrainings is not variance."""
 
@@ -72,6 +74,15 @@ class Estimate:
     def error(self) -> float:
         """The standard error of a Student's interval, otherwise nan."""
         return float((self.high - self.value) / stdtrit(self.df, 0.975))
+
+    def form(self, digits: int, scale: float = 1) -> str:
+        """Return the format of its numbers: decimals, or significant digits where three decimals leave nothing of any.
+
+        >>> Estimate(0.2, 0.1, 0.3).form(3), Estimate(2e-7, 1e-7, 3e-7).form(3), Estimate(2e-7, 1e-7, 3e-7).form(1)
+        ('.3f', '.3g', '.1f')
+        """
+        largest = np.nanmax(np.abs([self.value, self.low, self.high])) * scale
+        return f".{digits}{'g' if digits == 3 and 0 < largest < LEAST else 'f'}"
 
     def bare(self) -> "Estimate":
         """Return the value without its interval."""

@@ -173,12 +173,13 @@ def _spelled(value: Estimate, measure: Measure, delta: bool = False) -> str:
     if not np.isfinite(value.value):
         return "–"
     scale, digits = measure.shown_delta[1:] if delta else (measure.scale, measure.digits)
-    text = f"{value.value * scale:{'+' if delta else ''}.{digits}f}"
+    form = value.form(digits, scale)
+    text = f"{value.value * scale:{'+' if delta else ''}{form}}"
     if np.isfinite(value.low):
         low, high = value.low, value.high
         if not delta:
             low, high = max(low, measure.least), min(high, measure.most)
-        text += f" [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+        text += f" [{low * scale:{form}}, {high * scale:{form}}]"
     return text.replace("-", "−")
 
 

@@ -12,8 +12,6 @@ from benchmark.measure.intervals import Estimate
 
 MISSING = "–"
 """Placeholder for a missing cell, which is never imputed."""
-LEAST = 1e-4
-"""Size below which three decimals leave nothing of a number."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class Value:
         least = -np.inf if signed or estimate.value < least else least
         low, high = (x if math.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
         number, low, high = (x * scale for x in (estimate.value, low, high))
-        kind = "g" if digits == 3 and 0 < np.nanmax(np.abs([number, low, high])) < LEAST else "f"
-        text, *ends = (spelled(x, digits, signed, kind) for x in (number, low, high))
+        form = estimate.form(digits, scale)
+        text, *ends = (spelled(x, digits, signed, form) for x in (number, low, high))
         if not math.isnan(low):
             text += f" [{', '.join(ends)}]"
         return cls(text, number, low, high)
@@ -73,13 +71,13 @@ class Value:
         return replace(self, mark=self.mark if mark is None else mark, flags=self.flags if flags is None else flags)
 
 
-def spelled(number: float, digits: int = 1, signed: bool = False, kind: str = "f") -> str:
-    """Format a number with a true minus sign, never "−0.0", and a plus sign if ``signed``; ``kind`` is Python's.
+def spelled(number: float, digits: int = 1, signed: bool = False, form: str = "") -> str:
+    """Format a number with a true minus sign, never "−0.0", and a plus sign if ``signed``; ``form`` is Python's.
 
     >>> spelled(-3.96), spelled(0.04, signed=True), spelled(-0.04), spelled(1164, 0)
     ('−4.0', '+0.0', '0.0', '1164')
     """
-    return f"{number:{'+' if signed else ''}z.{digits}{kind}}".replace("-", "−")
+    return f"{number:{'+' if signed else ''}z{form or f'.{digits}f'}}".replace("-", "−")
 
 
 def spelled_p(p: float) -> str:

@@ -74,6 +74,18 @@ def test_the_first_line_says_the_result_and_the_note_how_to_repeat_it(pair: list
     assert "flips.parquet" not in alone.files
 
 
+def test_a_target_in_mol_per_litre_is_not_rounded_to_zero() -> None:
+    erm, knn = cells("regression", "erm", "knn")
+    small = [
+        replace(cell, predictions={k: replace(p, y=p.y * 1e-8, values=p.values * 1e-8) for k, p in tests.items()})
+        for cell in (erm, knn)
+        if (tests := cell.predictions)
+    ]
+    text = note.show(small[1], small[0]).tags[note.NOTE]
+    assert "e\u221208 [" in text.splitlines()[0] or "e\u221209 [" in text.splitlines()[0]
+    assert "0.000 " not in text
+
+
 def test_the_flips_are_the_examples_that_differ_most_first() -> None:
     erm, knn = cells("classification", "erm", "knn")
     flips = pd.read_parquet(io.BytesIO(note.show(knn, erm).files["flips.parquet"]))
