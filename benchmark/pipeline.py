@@ -256,7 +256,7 @@ def _on_a_copy(fit: Callable[..., Model]) -> Callable[..., Model]:
     return fit_on_a_copy
 
 
-CHECKED = ConfigDict(validate_default=True)
+CHECKED = ConfigDict(validate_default=True, allow_inf_nan=False)
 LONGEST = 200
 """Characters of a title."""
 

@@ -201,6 +201,7 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
     class Plain(Remedy):
         depth: int
         k: int = 5
+        rate: float = 0.1
 
         def fit(self, sample, learner):
             return learner.fit(sample)
@@ -208,9 +209,11 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
     with pytest.raises(UserError, match=r"^plain: depth: Field required$"):
         make_method("plain", "classification")
     made = make_method("plain:depth=4", "classification")
-    assert (made.head.params, spelled(made, "classification")) == ({"depth": 4, "k": 5}, "plain:depth=4")
+    assert (made.head.params, spelled(made, "classification")) == ({"depth": 4, "k": 5, "rate": 0.1}, "plain:depth=4")
     with pytest.raises(ValueError, match="valid integer"):
         Plain(depth=1, k="many")
+    with pytest.raises(UserError, match=r"plain: rate=nan: Input should be a finite number"):
+        make_method("plain:depth=4:rate=nan", "classification")
 
 
 @pytest.mark.usefixtures("own_registry")
