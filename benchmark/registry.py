@@ -295,7 +295,8 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         return cls(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise UserError(f"{cls.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        name = ".".join(map(str, first["loc"]))
+        raise UserError(f"{cls.name}: {name}{f'={given[name]}' if name in given else ''}: {first['msg']}") from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error
 
