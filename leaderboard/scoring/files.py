@@ -96,9 +96,10 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
     name = name or str(path)
     notes: list[str] = []
-    kind = "parquet" if is_parquet(path) else path.suffix.lower()
+    kind = path.suffix.lower()
     try:
-        if kind == "parquet":
+        if is_parquet(path):
+            kind = "parquet"
             found = _parquet(path)
         elif kind == ".json":
             found = _logged(path)
@@ -117,12 +118,11 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell by its first bytes whether a file is Parquet. Raises UserError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
+    """Tell by its first bytes whether a file is Parquet; of a pipe, they would be lost. Raises OSError."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _entry_above(read: Table) -> str | None:

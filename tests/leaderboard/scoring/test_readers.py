@@ -2,10 +2,12 @@
 
 import bz2
 import gzip
+import os
 import re
 import resource
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -1024,6 +1026,15 @@ def test_tables_of_predictions_are_read_in_every_form_that_tables_of_molecules_m
     runs = read(tmp_path / name)
     np.testing.assert_allclose(runs.values[:, :, 1], P1, atol=1e-6)
     assert runs.columns == f"3 runs by train_seed; predictions: p1; truth: y_true{'; ' * bool(said)}{said}."
+
+
+def test_a_table_is_read_from_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    text = model(y_true=TRUE, p1=CHANCE[0], note="x" * 100).to_csv(index=False)
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(text,))
+    writer.start()
+    assert len(read(tmp_path / "pipe").ids) == T
+    writer.join()
 
 
 def workbook(table: pd.DataFrame) -> bytes:
