@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.pipeline import REFUSED, Learner, Need, Remedied, describe, unshared
+from benchmark.pipeline import REFUSED, Learner, Need, Remedied, describe
 from benchmark.registry import discover, find, make_method, refuse_sampling
 from benchmark.run import driver
 from benchmark.run.check import synthetic
@@ -99,19 +99,6 @@ def test_a_remedy_within_bagging_of_one_is_the_remedy_on_that_bootstrap(problem)
 def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name_their_records_by_it() -> None:
     svm = find("svm")[0]
     assert [repr(part) for part in (svm(), svm(width=0.5))] == ["SVM(C=1.0)", "SVM(C=1.0, width=0.5)"]
-
-
-def test_a_part_of_the_users_gets_a_copy_of_the_sample_that_the_suites_share():
-    problem = synthetic("classification")
-    sample, _ = sample_for(problem, "paper", 1)
-    bagging, forest = (find(name)[0]() for name in ("bagging", "random_forest"))
-    theirs = type("Theirs", (type(forest),), {"revision": None})()
-    assert unshared(sample, bagging, Remedied(bagging, forest)) is sample
-    for part in (theirs, Remedied(bagging, theirs)):
-        copy = unshared(sample, bagging, part)
-        copy.x[:] = copy.y[:] = 0
-        assert sample.x.any()
-        assert sample.y.any()
 
 
 def test_a_module_within_a_package_that_is_missing_is_named_by_the_package():
