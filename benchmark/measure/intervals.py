@@ -81,8 +81,10 @@ class Estimate:
         >>> Estimate(0.2, 0.1, 0.3).form(3), Estimate(2e-7, 1e-7, 3e-7).form(3), Estimate(2e-7, 1e-7, 3e-7).form(1)
         ('.3f', '.3g', '.1f')
         """
-        largest = np.nanmax(np.abs([self.value, self.low, self.high])) * scale
-        return f".{digits}{'g' if digits == 3 and 0 < largest < LEAST else 'f'}"
+        if digits != 3:  # tables have tens of thousands of numbers
+            return f".{digits}f"
+        largest = max((abs(x) for x in (self.value, self.low, self.high) if not math.isnan(x)), default=0.0) * scale
+        return ".3g" if 0 < largest < LEAST else ".3f"
 
     def bare(self) -> "Estimate":
         """Return the value without its interval."""

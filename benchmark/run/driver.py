@@ -55,7 +55,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
     }
     for method in made.values():
         refuse_sampling(method, sampling)
-    codes = {key: code_of(method, sampling) for key, method in made.items()}
+    codes = {key: code_of(method, sampling) for key, method in made.items() if own_parts(method)}
     hyperparameters = dict.fromkeys(name for method in made.values() for name in method.head.params)
     for name in settings:
         if name not in hyperparameters:
@@ -69,7 +69,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
             problem = load_problem(dataset, canonical_seed)
             for text in methods:
                 planned = runner.plan(problem, made[dataset, text], seeds, device, dataset, sampling)
-                if planned.key.code != codes[dataset, text]:  # what would be trained is the code of before
+                if planned.key.code != codes.get((dataset, text), planned.key.code):  # the code of before is loaded
                     raise UserError(f"{text}: its files were edited while {dataset} was read: run the command again")
                 cells.setdefault(planned.key.digest, planned)
     return list(cells.values())

@@ -96,20 +96,20 @@ def read(path: Path, name: str = "", ordered: bool = False) -> Table:
     """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
     name = name or str(path)
     notes: list[str] = []
-    kind = path.suffix.lower()
+    named = True
     try:
         if is_parquet(path):
-            kind = "parquet"
             found = _parquet(path)
-        elif kind == ".json":
+        elif path.suffix.lower() == ".json":
             found = _logged(path)
         else:
+            named = False
             found, notes = texts_of(path, name)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {error}") from error
     columns = zip(found.column_names, found.columns, strict=True) if isinstance(found, pa.Table) else found
     read = replace(table(name, columns, ordered=ordered), notes=tuple(notes))
-    if kind not in ("parquet", ".json") and (first := _entry_above(read)) is not None:
+    if not named and (first := _entry_above(read)) is not None:
         raise UserError(
             f"{name}: the first line has {first!r} where names of columns are expected: add a line of names above, "
             "such as example_id,y_true,p1, or if this is a name, change it"

@@ -287,11 +287,10 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
     odd = min(true, key=natural, default="")
     if number(odd) < 0 and true in ({odd}, {odd, "0", "1"}) and not (options.classes or options.kind or below):
         what = "the column" if len(true) == 1 else "such examples"
+        of_class = f"; if it is a class, --classes={odd},0,1" * (len(true) > 1)
         raise UserError(
             f"{parts[0].table.name}: the true values are {','.join(sorted(true))}, and no prediction is {odd}: if "
-            f"{odd} means a missing value, leave {what} out of all tables"
-            + f"; if it is a class, --classes={odd},0,1"
-            * (len(true) > 1)
+            f"{odd} means a missing value, leave {what} out of all tables{of_class}"
         )
     marked = next((text for text in sorted(true) if MARKED.fullmatch(text) and np.isnan(number(text))), "")
     if marked and not options.classes and options.kind != "labels":
