@@ -199,6 +199,24 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
     return _student(value, runs, level)
 
 
+def jackknife_of_each(values: np.ndarray) -> list[Estimate]:
+    """Return ``jackknife`` of each row of ``values`` (K, R), a quantity with one value per run, for the same bits."""
+    r = values.shape[1]
+    rows = np.ascontiguousarray(values, dtype=np.float64)  # sums in another order of memory have other bits
+    totals = rows.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = (totals[:, None] - rows) / (r - 1)
+        deviations = without.sum(axis=1, keepdims=True) / r - without
+        equal = np.ptp(without, axis=1) <= EQUAL * np.abs(rows).max(axis=1)
+        squares = (math.sqrt((r - 1) / r) * deviations) ** 2
+        variances = np.where(equal, np.nan, squares.sum(axis=1))
+        errors, df = np.sqrt(variances), variances**2 / (variances**2 / (r - 1))
+        means = totals / r
+        halves, p = stdtrit(df, 0.975) * errors, 2 * stdtr(df, -np.abs(means) / errors)
+    known = np.where(np.isnan(variances), np.nan, [means - halves, means + halves, p, df])
+    return [Estimate(*numbers) for numbers in zip(means.tolist(), *known.tolist(), strict=True)]
+
+
 def paired(ours: tuple[float, Sequence[np.ndarray]], theirs: tuple[float, Sequence[np.ndarray]]) -> Estimate:
     """Return the jackknife of the difference of two means over the same runs, from the ``influence`` of runs on each.
 

@@ -1,7 +1,6 @@
 """Pure functions that worker processes run, with their results in the cache."""
 
 import hashlib
-import json
 import os
 import shutil
 import time
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from joblib.externals.loky import get_reusable_executor
+from pydantic_core import to_json
 
 from benchmark.files import ONE_THREAD, cache_folder, read, write
 from benchmark.store.cell import Cell, encode
@@ -98,7 +98,7 @@ def forget() -> None:
 
 def digest(cell: Cell) -> str:
     """Return hex digits that change with any field of a cell, or any number of its predictions."""
-    hashed = hashlib.sha256(json.dumps(encode(cell)).encode())  # pages show parts in their order
+    hashed = hashlib.sha256(to_json(encode(cell), inf_nan_mode="constants"))  # pages show parts in their order
     for name, p in cell.predictions.items():
         hashed.update(repr((name, p.task, p.sampling, p.seeds, p.class_shares)).encode())
         for array in (p.ids, p.y, p.values):

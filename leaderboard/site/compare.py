@@ -71,21 +71,23 @@ def flips(results: Results) -> list[dict[int, list[str]]]:
     return [{number[title]: of for title, of in flipping(dataset).items()} for dataset in results.datasets]
 
 
-def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any] | None]]]:
-    """Yield the name and content of two files of each measure, of its values by dataset, method and canonical split.
+def values(results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and JSON of two files of each measure, of its values by dataset, method and canonical split.
 
-    One has its key as its name, and None in the place of datasets beyond the headline; the other, ``key-more``, has
+    One has its key as its name, and null in the place of datasets beyond the headline; the other, ``key-more``, has
     these, and is loaded when one of them is chosen. Values are the mean, and the influence of each run on it
     (``leaderboard.tables.influences``).
     """
     number = {title: i for i, title in enumerate(results.methods())}
     first = {d.name for (_, group), members in sets(results).items() if group == "headline" for d in members}
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
-        by_dataset = [influences(dataset).get(key, {}) for dataset in results.datasets]
-        numbered = [{number[title]: splits for title, splits in by_method.items()} for by_method in by_dataset]
-        shown = [dataset.name in first for dataset in results.datasets]
-        yield key, [of if now else None for of, now in zip(numbered, shown, strict=True)]
-        yield f"{key}-more", [None if now else of for of, now in zip(numbered, shown, strict=True)]
+        parts: tuple[list[str], list[str]] = [], []
+        for dataset in results.datasets:
+            splits = [f'"{number[title]}":{text}' for title, text in influences(dataset).get(key, {}).items()]
+            for part, here in zip(parts, (dataset.name in first, dataset.name not in first), strict=True):
+                part.append("{" + ",".join(splits) + "}" if here else "null")
+        for name, part in zip((key, f"{key}-more"), parts, strict=True):
+            yield name, f"[{','.join(part)}]".encode()
 
 
 def _left_out(dataset: Dataset, number: Mapping[str, int]) -> dict[int, str]:

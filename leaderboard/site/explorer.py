@@ -126,5 +126,9 @@ def _rounded(values: np.ndarray, digits: int) -> list[float]:
 
 
 def script(name: str, content: object) -> str:
-    """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too."""
-    return f'load({json.dumps(name)},"{base64.b64encode(gzip.compress(to_json(content), 4, mtime=0)).decode()}");\n'
+    """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too.
+
+    Bytes are JSON already.
+    """
+    made = content if isinstance(content, bytes) else to_json(content)
+    return f'load({json.dumps(name)},"{base64.b64encode(gzip.compress(made, 4, mtime=0)).decode()}");\n'

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from benchmark.measure.catalogue import example_churn, scorecard
 from benchmark.measure.intervals import FEWEST_EXAMPLES, influence
@@ -14,16 +15,18 @@ from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, once
 
-Influences = Mapping[str, Mapping[str, list[Any]]]
-"""By the key of a measure and the title of a method, for each canonical split: the mean, None if there is none, and the
-influence of each run on it, scaled so that its squares add up to the variance. All have six digits."""
+Influences = Mapping[str, Mapping[str, str]]
+"""By the key of a measure and the title of a method, as JSON for each canonical split: the mean, null if there is none,
+and the influence of each run on it, scaled so that its squares add up to the variance. All have six digits, and are
+texts because a board has millions of them, which are only passed on.
+"""
 
 
 @once
 def influences(dataset: Dataset) -> Influences:
     """Return the influences on all measures of the scorecard."""
     return {
-        measure.key: {e.title: [_split(p, measure) for p in e.tests] for e in dataset.entries}
+        measure.key: {e.title: to_json([_split(p, measure) for p in e.tests]).decode() for e in dataset.entries}
         for measure in scorecard(dataset.task)
     }
 

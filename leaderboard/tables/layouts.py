@@ -11,7 +11,7 @@ from benchmark.measure.catalogue import churn_of_class
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, holm
 from benchmark.measure.measure import Measure
-from benchmark.types import Predictions
+from benchmark.types import REFERENCE, Predictions
 from leaderboard.read.results import Dataset, Results, once
 from leaderboard.tables.boards import board, meanings
 from leaderboard.tables.columns import Column, pairs_of
@@ -61,8 +61,9 @@ def of_erm(measure: Measure, header: str = "", over: str = "", digits: int | Non
 
 
 def erm(dataset: Dataset, measure: Measure, kind: IntervalKind) -> Estimate:
-    """Return a measure of ERM on the ID tests of all splits."""
-    return estimate(measure, [(p, None) for p in erm_tests(dataset)], kind)
+    """Return a measure of ERM on the ID tests of all splits: the board's, if it has the measure."""
+    row = next(row for row in board(dataset, "id", kind).rows if row.method == REFERENCE)
+    return row.estimates.get(measure.key) or estimate(measure, [(p, None) for p in erm_tests(dataset)], kind)
 
 
 def erm_tests(dataset: Dataset) -> list[Predictions]:
@@ -198,7 +199,7 @@ def positives(scale: float = 1, digits: int = 2) -> DatasetColumn:
 
 def class_ratio(dataset: Dataset, kind: IntervalKind) -> Value:
     """Return the churn of the rarer class divided by that of the other."""
-    by_class = [erm(dataset, churn_of_class(label), "runs").value for label in (0, 1)]
+    by_class = [erm(dataset, churn_of_class(label), kind).value for label in (0, 1)]
     rare = int(_positive(dataset) < 0.5)
     return Value.of(by_class[rare] / by_class[1 - rare] if by_class[1 - rare] else None)
 

@@ -22,7 +22,7 @@ from benchmark.measure.intervals import (
     IntervalKind,
     holm,
     influence,
-    jackknife,
+    jackknife_of_each,
     paired,
     weighted,
 )
@@ -87,14 +87,14 @@ def means_of(
 
     Below ``FAMILIES``, and for the paper's kind of interval, the interval is for other retrainings on these datasets.
     """
-    known = {key: [e for e in each if e is not None] for key, each in estimates.items() if None not in each}
+    known = {key: [e for e in each if e] for key, each in estimates.items() if all(each)}
     if len(block) == 1:
         return {key: one for key, (one,) in known.items()}
     if kind == "paper" or len(set(units(block))) < FAMILIES:
         return {key: weighted(each, weights_of(block, kind)) for key, each in known.items()}
     values = np.array([[e.value for e in each] for each in known.values()]).reshape(-1, len(block))
     (means,) = of_units(block, values.T)
-    return {key: jackknife([column]) for key, column in zip(known, means.T, strict=True)}
+    return dict(zip(known, jackknife_of_each(means.T), strict=True))
 
 
 def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
@@ -347,8 +347,11 @@ def rehearsal(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray)
 
 def of_units(block: Sequence[Dataset], *of_datasets: np.ndarray, unit: AggregationUnit = "family") -> list[np.ndarray]:
     """Return the means (F, M) over the datasets of each ``unit``, of arrays (D, M)."""
-    names = np.array(units(block, unit))
-    return [np.array([v[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())]) for v in of_datasets]
+    members: dict[str, list[int]] = {}
+    for i, name in enumerate(units(block, unit)):
+        members.setdefault(name, []).append(i)
+    alone = len(members) == len(block)  # as most are: their means are themselves
+    return [v if alone else np.array([v[of].mean(axis=0) for of in members.values()]) for v in of_datasets]
 
 
 def resampled(values: np.ndarray, changes: np.ndarray, drawn: np.ndarray, task: Task) -> np.ndarray:

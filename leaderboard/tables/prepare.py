@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 from benchmark.files import named, program
 from benchmark.measure.catalogue import TOP_JACCARD
 from benchmark.measure.intervals import Estimate, IntervalKind
+from benchmark.registry import discover
 from leaderboard.read.jobs import Job, digests, made, start
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
@@ -57,7 +58,8 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     jobs = [Job(_name(dataset, kinds), _computed, (dataset, kinds)) for dataset, kinds in wanted]
     start(jobs)
     contents = made(jobs)
-    import_module("scipy.stats")  # takes a second, in which the other processes work
+    import_module("scipy.stats")  # takes a second, in which the other processes work, as do the methods
+    discover()
     for (dataset, _), content in zip(wanted, contents, strict=True):
         known = COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})

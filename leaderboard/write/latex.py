@@ -46,8 +46,10 @@ _ESCAPES = str.maketrans(LATEX)
 
 def latex(text: str) -> str:
     """Escape special characters, write symbols as maths and tie % to its number; the result is one line."""
-    signed = re.sub(r"(?<![\w.])-(?=\d)", "−", one_line(text))
-    return re.sub(r"(?<=\d) (?=\\%)", "~", signed.translate(_ESCAPES))
+    line = one_line(text)
+    signed = re.sub(r"(?<![\w.])-(?=\d)", "−", line) if "-" in line else line  # most have neither
+    escaped = signed.translate(_ESCAPES)
+    return re.sub(r"(?<=\d) (?=\\%)", "~", escaped) if "%" in escaped else escaped
 
 
 LINE = 82

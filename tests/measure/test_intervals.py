@@ -10,6 +10,7 @@ from benchmark.measure.intervals import (
     holm,
     influence,
     jackknife,
+    jackknife_of_each,
     leave_one_out,
     on_log_scale,
     over_both,
@@ -44,6 +45,16 @@ def test_for_a_mean_over_runs_or_over_examples_it_is_students_interval_and_test(
     interval = theirs.confidence_interval(0.95)
     expected = pytest.approx([interval.low, interval.high, theirs.pvalue], rel=1e-12)
     assert [ours.low, ours.high, ours.p] == expected
+
+
+@pytest.mark.parametrize("runs", [1, 2, 5, 9, 130])
+def test_of_many_quantities_at_once_it_has_the_same_bits(runs: int) -> None:
+    values = np.random.default_rng(runs).normal(size=(50, runs))
+    values[0], values[1], values[2, 0] = 0.3, 1 + 1e-12 * values[1], np.nan
+
+    made = jackknife_of_each(np.asfortranarray(values))
+
+    assert [repr((e, e.df)) for e in made] == [repr((e, e.df)) for e in (jackknife([row]) for row in values)]
 
 
 def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:

@@ -11,8 +11,8 @@ from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, mean_
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results, once, unit_weights
 from leaderboard.tables.boards import board
-from leaderboard.tables.columns import compute, pairs_of
-from leaderboard.tables.layouts import Body, TableCell, averaged, explained, name, with_reference
+from leaderboard.tables.columns import COMPUTE
+from leaderboard.tables.layouts import Body, TableCell, averaged, by_method, explained, name, with_reference
 from leaderboard.tables.table import MISSING, Value, spelled
 
 TRIAGE = (
@@ -154,8 +154,8 @@ def compute_times(results: Results, kind: IntervalKind) -> Body:
     """Return a row for each method: its CPU time in multiples of ERM's."""
     rows: list[tuple[TableCell, ...]] = []
     for title in results.methods():
-        entries = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
-        measured = [(d, estimate.value) for d, e in entries if (estimate := compute(pairs_of(d, e))) is not None]
+        known = ((dataset, by_method(dataset, COMPUTE, kind).get(title)) for dataset in results.datasets)
+        measured = [(dataset, estimate.value) for dataset, estimate in known if estimate]
         time = Value(MISSING)
         if measured:
             datasets, ratios = zip(*measured, strict=True)
