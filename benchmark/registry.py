@@ -288,7 +288,7 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         if not text.strip() and getattr(cls, key, None):
             raise UserError(f"{cls.name}: {key} is empty: give a value, or leave it out for {getattr(cls, key)}")
         try:
-            values[key] = TypeAdapter(kinds[key]).validate_strings(text)
+            values[key] = _read(TypeAdapter(kinds[key]), text)
         except ValidationError as error:
             raise UserError(f"{cls.name}: {key}={text}: {error.errors()[0]['msg']}") from error
     try:
@@ -299,6 +299,14 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         raise UserError(f"{cls.name}: {name}{f'={given[name]}' if name in given else ''}: {first['msg']}") from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error
+
+
+def _read(kind: TypeAdapter[Any], text: str) -> Any:
+    """Return the value of a kind that a text spells; "none" is None if it can be. Raises ValidationError."""
+    if text.strip().lower() == "none":
+        with suppress(ValidationError):
+            return kind.validate_python(None)
+    return kind.validate_strings(text)
 
 
 def spelled(method: Pipeline, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
@@ -326,7 +334,7 @@ def _defaults(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = 
 def _changed(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> list[str]:
     defaults = _defaults(part, task, backbone, sampling)
     # compared by repr, which distinguishes 1 from 1.0
-    return [f"{key}={value}" for key, value in part.params.items() if repr(defaults.get(key)) != repr(value)]
+    return [f"{k}={v}" for k, v in part.params.items() if k not in defaults or repr(defaults[k]) != repr(v)]
 
 
 def settings_of(name: str, task: Task, sampling: Sampling = PAPER) -> list[str]:

@@ -199,7 +199,7 @@ def test_two_classes_of_a_file_cannot_register_one_name_while_an_edited_file_may
 def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_given_if_they_have_no_default():
     @method("plain", title="Plain")
     class Plain(Remedy):
-        depth: int
+        depth: int | None
         k: int = 5
         rate: float = 0.1
 
@@ -210,6 +210,10 @@ def test_the_fields_of_a_method_are_its_hyperparameters_which_are_checked_and_gi
         make_method("plain", "classification")
     made = make_method("plain:depth=4", "classification")
     assert (made.head.params, spelled(made, "classification")) == ({"depth": 4, "k": 5, "rate": 0.1}, "plain:depth=4")
+    made = make_method("plain:depth=none", "classification")
+    assert (made.head.params["depth"], spelled(made, "classification")) == (None, "plain:depth=None")
+    with pytest.raises(UserError, match=r"plain: k=none: Input should be a valid integer"):
+        make_method("plain:depth=4:k=none", "classification")
     with pytest.raises(ValueError, match="valid integer"):
         Plain(depth=1, k="many")
     with pytest.raises(UserError, match=r"plain: rate=nan: Input should be a finite number"):

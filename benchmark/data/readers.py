@@ -290,6 +290,9 @@ def _delimited(text: str) -> tuple[Cells, str]:
     before = named[0] if named else "".join(re.findall(r"\A(?:#[^,;\t|\n]*\n)+", text))  # or comments
     text, line = text[len(before) :], 1 + before.count("\n")
     separator = named[1] if named else _separator(text)
+    if (every := _unquoted(text, separator)) is not None:
+        numbers = range(line + 1, line + len(every))
+        return ([name.strip() for name in every[0]], every[1:], numbers, []), separator
     first = line
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -321,6 +324,22 @@ def _delimited(text: str) -> tuple[Cells, str]:
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
     return ([name.strip() for name in header], cells, lines[1:], []), separator
+
+
+def _unquoted(text: str, separator: str) -> np.ndarray | None:
+    """Return the fields (N + 1, D) of a text without quotes and blank lines, in which each line has as many.
+
+    None of any other text. Python's reader takes several times as long, for the same fields.
+    """
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    marks = lines[0].count(separator)
+    blank, longest = separator * marks, max(map(len, lines))
+    if '"' in text or text.count("\r") != text.count("\r\n") or longest > csv.field_size_limit():
+        return None
+    if blank in lines or any(line.count(separator) != marks for line in lines):
+        return None
+    _check_size(len(lines) - 1, marks + 1)
+    return np.array(separator.join(lines).split(separator), dtype=object).reshape(len(lines), marks + 1)
 
 
 def _separator(text: str) -> str:

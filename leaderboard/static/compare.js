@@ -97,8 +97,11 @@ async function comparePage() {
   const keys = new Map(Object.values(about.measures).flat().map((m) => [m.key, m.name]));
   options(form.elements.measure, [...keys]);
 
-  const shown = ({ value, half }, m) => [number(value * m.scale, m.digits, true),
-    half > 0 ? `[${number((value - half) * m.scale, m.digits, true)}, ${number((value + half) * m.scale, m.digits, true)}]` : ""];
+  const shown = ({ value, half }, m) => {
+    const numbers = [value, value - half, value + half].map((x) => x * m.scale);
+    const [text, low, high] = numbers.map((x) => number(x, together(m.digits, ...numbers), true));
+    return [text, half > 0 ? `[${low}, ${high}]` : ""];
+  };
   const colour = (d, m) => (excludesZero(d) ? (d.value * m.better > 0 ? "better" : "worse") : "");
 
   /** The splits of a method on a dataset, with the value and influences of a measure. */
@@ -239,7 +242,7 @@ async function comparePage() {
         const value = pair.mean.value * sign;
         const real = adjusted.get(name) < 0.05;
         const look = real ? (value * measure.better > 0 ? "better" : "worse") : "soft";
-        const text = number(value * measure.scale, measure.digits, true);
+        const text = number(value * measure.scale, together(measure.digits, value * measure.scale), true);
         const won = pair.each.filter((d) => d.value * sign * measure.better > 0).length;
         const p = adjusted.get(name);
         const shown = `${won}/${pair.each.length}`; // the name of a button holds its text as it stands, for those who say it aloud

@@ -43,7 +43,7 @@ function unpackedFlips(flips, halved) {
   const packed = flips.strips;
   const bits = [...Array(32).keys()].map((n) => n.toString(2).padStart(5, "0"));
   const numbers = (text, i) => {
-    const digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(flips.steps[i]))));
+    const digits = Math.min(20, Math.max(0, Math.ceil(-Math.log10(flips.steps[i]))));
     return [...text].map((c) => Number((flips.low[i] + (c.charCodeAt(0) - 40) * flips.steps[i]).toFixed(digits)));
   };
   const classes = (text, n) => [...text].map((c) => bits[parseInt(c, 32)]).join("").slice(0, n);

@@ -37,9 +37,15 @@ function make(name, attributes = {}, ...children) {
 
 const data = (id) => JSON.parse($(`#${id}`).textContent);
 
+/** The digits of numbers that are shown together: "g", three significant ones, where three decimals leave nothing of any. */
+function together(digits, ...values) {
+  const largest = Math.max(...values.filter((x) => !Number.isNaN(x)).map(Math.abs));
+  return digits === 3 && largest > 0 && largest < 1e-4 ? "g" : digits;
+}
+
 /** Format a number with a true minus: 1.234 → "1.2", or "+1.2" if signed. */
 function number(value, digits = 1, signed = false) {
-  const text = Math.abs(value).toFixed(digits);
+  const text = digits === "g" ? Math.abs(value).toPrecision(3).replace("-", "−") : Math.abs(value).toFixed(digits);
   const zero = Number(text) === 0;
   return (value < 0 && !zero ? "−" : signed && !zero ? "+" : "") + text;
 }

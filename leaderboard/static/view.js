@@ -72,7 +72,7 @@ function toCsv({ head, rows, remarks, exact, numeric }) {
   const ends = (text) => (text.match(/\[(.+), (.+)\]/) ?? []).slice(1).map((x) => x.replaceAll("−", "-").replace("+", ""));
   const intervals = head.map((_, i) => numeric[i] && rows.some((row) => ends(row[i]).length));
   const shown = (text) => text.replace(/ \[.*/, "").replaceAll("−", "-").replace(/^–$/, "");
-  const value = (r, i) => (!numeric[i] ? rows[r][i] : exact[r][i] && !/\d–\d/.test(rows[r][i]) ? String(Number(Number(exact[r][i]).toFixed(10))) : shown(rows[r][i]));
+  const value = (r, i) => (!numeric[i] ? rows[r][i] : exact[r][i] && !/\d–\d/.test(rows[r][i]) ? String(Number(Number(exact[r][i]).toPrecision(10))) : shown(rows[r][i]));
   const lines = [head.flatMap((name, i) => (intervals[i] ? [name, `${name} low`, `${name} high`] : [name])),
     ...rows.map((row, r) => row.flatMap((_, i) => (intervals[i] ? [value(r, i), ...Object.assign(["", ""], ends(row[i]))] : [value(r, i)])))];
   if (remarks.some(Boolean)) lines.forEach((line, r) => line.push(r ? remarks[r - 1] : "Remarks"));

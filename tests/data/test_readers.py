@@ -65,6 +65,29 @@ def test_cells_stay_as_written_with_the_numbers_of_their_lines(content, rows):
     assert lines(content) == rows
 
 
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_a_text_without_quotes_is_read_as_python_reads_it(columns):
+    draw = np.random.default_rng(columns)
+    pieces = np.array(["", "", " ", "x", "1.5", "é", "\u2028", "\x0b", "'", "\r\n", "\n", "\r", "\n\n", ","])
+    for n in range(300):  # the more kinds of pieces, the rarer is a text with as many fields in each line
+        fields = draw.choice(pieces[: 3 + n % (len(pieces) - 2)], size=(5, columns))
+        body = [b",".join(text.encode() for text in row.tolist()) for row in fields]
+        head = [f"n{i}".encode() for i in range(columns)]
+        quoted, plain = ([b",".join([first, *head[1:]]), *body] for first in (b'"n0"', b"n0"))
+        for end in (b"\n", b"\r\n"):
+            assert_alike(end.join(quoted), end.join(plain))
+
+
+def assert_alike(*contents: bytes) -> None:
+    found = []
+    for content in contents:
+        try:
+            found.append((lines(content), [*read(content, "table.csv")]))
+        except UserError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("content", "columns"),
     [

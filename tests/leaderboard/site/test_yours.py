@@ -32,7 +32,8 @@ def cells(make_cell) -> list[Cell]:
     made = [make_cell("d", m, values=np.stack([1 - a, a], -1), y=y, seeds=(1, 2, 3, 4, 5, 6)) for m, a in p.items()]
     x = np.linspace(-1, 1, 30).astype(np.float32)
     made += [
-        make_cell("r", m, values=x[:, None] + s * rng.normal(size=(4, 30, 1)), y=x, seeds=(1, 2, 3, 4))
+        make_cell(name, m, values=size * (x[:, None] + s * rng.normal(size=(4, 30, 1))), y=size * x, seeds=(1, 2, 3, 4))
+        for name, size in (("r", np.float32(1)), ("tiny", np.float32(1e-7)))
         for m, s in (("erm", 0.2), ("calm", 0.1))
     ]
     return [keyed(cell, sampling=s) for cell in made for s in ("paper", "halves")]
@@ -141,18 +142,21 @@ def test_two_halves_of_a_halving_are_compared_and_no_others(given: Given, erm: P
         assert told in given("D", text, "yours.html")[0]
 
 
-def test_a_regression_in_a_long_table_is_scored_by_its_values(given: Given, cells: list[Cell]) -> None:
-    p = next(c for c in cells if c.key.dataset == "r").predictions["id"]
-    mine = (p.y + np.random.default_rng(3).normal(size=(4, 30))).astype(np.float32)
+@pytest.mark.parametrize(("name", "size", "form"), [("r", 1, ".3f"), ("tiny", 1e-7, "#.3g")])
+def test_a_regression_in_a_long_table_is_scored_by_its_values(
+    given: Given, cells: list[Cell], name, size, form
+) -> None:
+    p = next(c for c in cells if c.key.dataset == name).predictions["id"]
+    mine = (p.y + size * np.random.default_rng(3).normal(size=(4, 30))).astype(np.float32)
     table = pd.DataFrame({"run": np.repeat([1, 2, 3, 4], 30), "example_id": np.tile(p.ids, 4), "value": mine.ravel()})
-    said = given("R", table.to_csv(index=False, sep=";"))
+    said = given(name.upper(), table.to_csv(index=False, sep=";"))
     values = Predictions((1, 2, 3, 4), p.ids, p.y, mine[..., None], "regression")
     names = {ONE_MINUS_ICC: "1 − ICC (%)", CHURN_OF_VALUES: "Churn (target units)", MAE: "MAE"}
     expected = []
     for measure, name in names.items():
-        found, (scale, digits) = estimate(measure, [(values, None)]), (100, 1) if "%" in name else (1, 3)
-        value, low, high = (f"{scale * x:.{digits}f}".replace("-", "−") for x in (found.value, found.low, found.high))
-        expected.append(f"{name}: {value} [{low}, {high}]")
+        found, (scale, shown) = estimate(measure, [(values, None)]), (100, ".1f") if "%" in name else (1, form)
+        value, low, high = (f"{scale * x:{shown}}".replace("-0", "-") for x in (found.value, found.low, found.high))
+        expected.append(f"{name}: {value} [{low}, {high}]".replace("-", "−"))
     assert said[1:] == expected
 
 
