@@ -12,8 +12,8 @@ from dataclasses import MISSING, fields, replace
 from functools import cache
 from os.path import isfile
 from pathlib import Path
-from types import ModuleType
-from typing import Any, get_type_hints
+from types import ModuleType, NoneType
+from typing import Any, get_args, get_type_hints
 
 import cloudpickle
 from pydantic import TypeAdapter, ValidationError
@@ -277,7 +277,7 @@ def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) ->
 def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Any:
     """Return an instance of a registered class, with hyperparameters given as text. Raises UserError."""
     try:
-        hints = get_type_hints(cls, include_extras=True)
+        hints, plain = get_type_hints(cls, include_extras=True), get_type_hints(cls)
     except (NameError, TypeError, AttributeError) as error:
         raise UserError(f"{cls.place}: the type of a {kind} of {cls.name}: {error}: import it in the file") from error
     kinds = {f.name: hints[f.name] for f in fields(cls)}
@@ -288,7 +288,8 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         if not text.strip() and getattr(cls, key, None):
             raise UserError(f"{cls.name}: {key} is empty: give a value, or leave it out for {getattr(cls, key)}")
         try:
-            values[key] = _read(TypeAdapter(kinds[key]), text)
+            none = text.strip().lower() == "none" and NoneType in get_args(plain[key])
+            values[key] = None if none else TypeAdapter(kinds[key]).validate_strings(text)
         except ValidationError as error:
             raise UserError(f"{cls.name}: {key}={text}: {error.errors()[0]['msg']}") from error
     try:
@@ -299,14 +300,6 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         raise UserError(f"{cls.name}: {name}{f'={given[name]}' if name in given else ''}: {first['msg']}") from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error
-
-
-def _read(kind: TypeAdapter[Any], text: str) -> Any:
-    """Return the value of a kind that a text spells; "none" is None if it can be. Raises ValidationError."""
-    if text.strip().lower() == "none":
-        with suppress(ValidationError):
-            return kind.validate_python(None)
-    return kind.validate_strings(text)
 
 
 def spelled(method: Pipeline, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
