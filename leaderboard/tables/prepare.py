@@ -58,7 +58,7 @@ def prepare(results: Results, kind: IntervalKind) -> None:
     jobs = [Job(_name(dataset, kinds), _computed, (dataset, kinds)) for dataset, kinds in wanted]
     start(jobs)
     contents = made(jobs)
-    import_module("scipy.stats")  # takes a second, in which the other processes work, as do the methods
+    import_module("scipy.stats")  # this and the methods take a second to import, in which the other processes work
     discover()
     for (dataset, _), content in zip(wanted, contents, strict=True):
         known = COMPUTED.validate_json(content)

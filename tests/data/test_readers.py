@@ -66,7 +66,14 @@ def test_cells_stay_as_written_with_the_numbers_of_their_lines(content, rows):
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4])
-def test_a_text_without_quotes_is_read_as_python_reads_it(columns):
+def test_a_text_without_quotes_is_read_as_python_reads_it(columns, monkeypatch):
+    divided, unquoted = [], readers._unquoted
+
+    def noted(text, separator):
+        divided.append(unquoted(text, separator))
+        return divided[-1]
+
+    monkeypatch.setattr(readers, "_unquoted", noted)
     draw = np.random.default_rng(columns)
     pieces = np.array(["", "", " ", "x", "1.5", "é", "\u2028", "\x0b", "'", "\r\n", "\n", "\r", "\n\n", ","])
     for n in range(300):  # the more kinds of pieces, the rarer is a text with as many fields in each line
@@ -76,6 +83,7 @@ def test_a_text_without_quotes_is_read_as_python_reads_it(columns):
         quoted, plain = ([b",".join([first, *head[1:]]), *body] for first in (b'"n0"', b"n0"))
         for end in (b"\n", b"\r\n"):
             assert_alike(end.join(quoted), end.join(plain))
+    assert sum(every is not None for every in divided) > 100
 
 
 def assert_alike(*contents: bytes) -> None:
