@@ -155,7 +155,7 @@ async function comparePage() {
     $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, pair, matrix(datasets, one.measure)))
       : [make("p", {}, a === b ? "Choose two different methods." : "No dataset of this kind has both methods at the same train seeds.")]));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
-    $("#matrix-note").textContent = `Of the ${pairs.of} methods that ${datasets.length > 1 ? `all ${datasets.length} of these datasets have` : "this dataset has"}. Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests.toLocaleString("en")} pairs; grey: neither.`;
+    $("#matrix-note").textContent = `Of the ${pairs.of} methods that ${datasets.length > 1 ? `all ${datasets.length} of these datasets have` : "this dataset has"}. Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests.toLocaleString("en")} ${pairs.tests === 1 ? "pair" : "pairs"}; grey: neither.`;
     const flips = task === "classification" && found.length ? await file("compare/", "flips") : [];
     if (turn !== turns) return;
     $("#each").hidden = !found.length;
@@ -173,7 +173,7 @@ async function comparePage() {
       : measure.better !== 0 || !excludesZero(over) ? `It is unclear whether ${first} and ${second} differ in ${measure.name}`
         : `On these datasets, ${measure.name} is ${over.value > 0 ? "higher" : "lower"} with ${first}`;
     const p = adjusted === undefined ? " No p-value: some of these datasets have only one of the two, and p-values are adjusted for all pairs of the methods on all of them."
-      : Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} on these datasets after Holm's adjustment for ${tests.toLocaleString("en")} pairs of methods.`;
+      : Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} on these datasets after Holm's adjustment for ${tests.toLocaleString("en")} ${tests === 1 ? "pair" : "pairs"} of methods.`;
     const open = families.length - of(1) - of(-1);
     return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets${families.length === 1 ? "" : " that both have"}.${p} ${measure.better ? `${first} wins on ${of(1)} and loses on ${of(-1)}` : `It is higher on ${of(1)} and lower on ${of(-1)}`}; on ${open} the interval includes 0.`));
   }
