@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.files import inside
@@ -36,7 +38,7 @@ def write(
     """
     out = claim(out)
     try:
-        with replacing(out) as new, kept_alive():
+        with replacing(out) as new, kept_alive(), threadpool_limits(limits=1):  # small matrices, beside other processes
             folders = url_prefixes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):

@@ -70,22 +70,22 @@ class Site:
         of_results = build.of_results(self.results, structures, self.frame.styles)
         figures = build.drawn(chain(of_results, build.of_studies(self.study_reports[0])))
         of_methods = self.methods()
-        for table in (*self.tables, *self.study_tables):
-            yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
-            yield f"tables/{table.key}.json", writers.to_json(table)
-            yield f"tables/{table.key}.csv", writers.to_csv(table)
-        yield from of_methods
         yield from self.overall()
+        self.figures.extend(figures)
+        of_datasets = datasets.packed(self.results.datasets, self.frame, self.figures, self.health)
+        yield from of_methods
         for dataset, data in zip(self.results.datasets, explored, strict=True):
             yield f"flips/{dataset.name}.html", self.explorer(dataset, bool(structures().get(dataset.name)))
             for name, content in data:
                 yield f"flips/{dataset.name}/{name}", content
-        self.figures.extend(figures)
         for figure in self.figures:
             if not figure.dataset:
                 yield f"figures/{figure.key}.svg", figure.svg
                 yield f"figures/{figure.key}.pdf", figure.pdf
-        of_datasets = datasets.packed(self.results.datasets, self.frame, self.figures, self.health)
+        for table in (*self.tables, *self.study_tables):
+            yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
+            yield f"tables/{table.key}.json", writers.to_json(table)
+            yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield from self.illustrated()
         yield from self.study_pages()
         for pages in of_datasets:

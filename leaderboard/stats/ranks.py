@@ -116,17 +116,15 @@ def rank_intervals(
     members = _blocks(values, families)
     if not members:
         return (Estimate(np.nan, np.nan, np.nan),) * n_methods
-    from scipy.stats import rankdata
-
     rng = np.random.default_rng(0)
     observed = np.zeros(n_methods)
     drawn = np.zeros((resamples, n_methods))
     for block in members:
-        observed += rankdata(_tied(values[block].mean(axis=0)[None])[0])
+        observed += _ranked(_tied(values[block].mean(axis=0)[None]))[0]
         resampled = np.mean(
             [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in block], axis=0
         )
-        drawn += rankdata(resampled, axis=1)
+        drawn += _ranked(resampled)
     observed, drawn = observed / len(members), drawn / len(members)
     half = np.quantile(np.abs(drawn - observed), 0.95, axis=0)
     bounds = zip(observed, np.maximum(observed - half, 1), np.minimum(observed + half, n_methods), strict=True)
@@ -143,6 +141,19 @@ def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]],
             total[:, m] += weights[:, : len(runs)] @ runs
     df = min(sum(len(runs) - 1 for runs in cell) for cell in cells)
     return total * np.sqrt(df / rng.chisquare(df, size=(resamples, 1))) if df > 0 else total
+
+
+def _ranked(rows: np.ndarray) -> np.ndarray:
+    """Return the ranks of each of ``rows`` (n, M), those of SciPy, which takes three times as long if none are tied."""
+    from scipy.stats import rankdata  # slow to import
+
+    ordered = np.sort(rows, axis=1)
+    tied = ~(ordered[:, 1:] > ordered[:, :-1]).all(axis=1)
+    ranks = np.empty(rows.shape)
+    np.put_along_axis(ranks, rows.argsort(axis=1), np.arange(1.0, rows.shape[1] + 1)[None], axis=1)
+    if tied.any():
+        ranks[tied] = rankdata(rows[tied], axis=1)
+    return ranks
 
 
 def _tied(blocks: np.ndarray) -> np.ndarray:

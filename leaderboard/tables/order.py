@@ -145,12 +145,14 @@ def order(
     """
     if not titles or not block:
         return Order(None, {}, {}, np.empty((len(block), 0)))
-    values = np.array([[_influence(d, title, ORDER[d.task], evalset)[0] for title in titles] for d in block])
+    matched = [_influences(dataset, ORDER[dataset.task], evalset) for dataset in block]
+    values = np.array([[known[title][0] for title in titles] for known in matched])
     means = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
     titles = [title for title in titles if ranked is None or title in ranked]
     if len(titles) < 2:
         return Order(None, {}, means, values)
-    churns = [[_influence(dataset, title, churn(dataset.task), evalset) for title in titles] for dataset in block]
+    raw = [_influences(dataset, churn(dataset.task), evalset) for dataset in block]
+    churns = [[known[title] for title in titles] for known in raw]
     counted_as = None if kind == "paper" else units(block, unit)
     means_of_churn = np.array([[value for value, _ in row] for row in churns])
     ranking = friedman(means_of_churn, titles, [dataset.title for dataset in block], counted_as)
@@ -181,10 +183,12 @@ def _of_split(p: Predictions, measure: Measure) -> list[Any]:
     return [value, runs.tolist()]
 
 
-def _influence(dataset: Dataset, title: str, measure: Measure, evalset: str = "id") -> Influence:
-    """Return a measure of a method, which lacks nothing, and the influence of its runs, for what is ``counted``."""
-    splits = values_of(dataset)[f"{evalset}/{measure.key}"][title]
-    return float(np.mean([value for value, _ in splits])), [np.array(runs) / len(splits) for _, runs in splits]
+def _influences(dataset: Dataset, measure: Measure, evalset: str) -> dict[str, Influence]:
+    """Return a measure of each method that lacks nothing, and the influence of its runs, for what is ``counted``."""
+    known = values_of(dataset)[f"{evalset}/{measure.key}"]
+    means = np.array([[value for value, _ in splits] for splits in known.values()]).mean(axis=1).tolist()
+    runs = [[np.array(of_run) / len(splits) for _, of_run in splits] for splits in known.values()]
+    return dict(zip(known, zip(means, runs, strict=True), strict=True))
 
 
 def in_order(matched: Mapping[str, float], kept: Collection[str]) -> tuple[list[str], list[str]]:
@@ -239,8 +243,8 @@ def resolution(
     retrainings, whichever intervals are shown: they say who differs on these datasets.
     """
     pairs = tuple(pairs)
-    weights, titles = weights_of(block, kind), {title for pair in pairs for title in pair}
-    of_datasets = [{t: _influence(d, t, ORDER[d.task], evalset) for t in titles} for d in block]
+    weights = weights_of(block, kind)
+    of_datasets = [_influences(d, ORDER[d.task], evalset) for d in block]
     sizes = [sum(len(d.cell(split).predictions[evalset].ids) for split in counted(d)) for d in block]
 
     def compared(first: str, second: str) -> Iterator[Estimate]:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import rankdata
 
 from benchmark.files import CHECKOUT
 from benchmark.measure.intervals import influence, jackknife
 from leaderboard.paper.mapping import RANKED
 from leaderboard.paper.read import read
-from leaderboard.stats.ranks import critical_difference, friedman, rank_intervals
+from leaderboard.stats.ranks import _ranked, critical_difference, friedman, rank_intervals
 
 DEMSAR_METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 DEMSAR_AUC = np.array(
@@ -193,6 +194,14 @@ def test_rank_intervals_take_methods_with_different_numbers_of_runs_and_splits()
 def test_methods_without_any_variance_have_certain_ranks() -> None:
     found = intervals([[[np.zeros((5, 5))], [np.zeros((5, 5))], [np.ones((5, 5))]]])
     assert [(e.low, e.value, e.high) for e in found] == [(1.5, 1.5, 1.5), (1.5, 1.5, 1.5), (3, 3, 3)]
+
+
+def test_resamples_have_the_ranks_of_scipy_with_and_without_ties() -> None:
+    rows = np.random.default_rng(5).normal(size=(40, 7))
+    rows[::3] = np.round(rows[::3])
+    rows[4, 2:4] = 0.0, -0.0
+    assert np.array_equal(_ranked(rows), rankdata(rows, axis=1))
+    assert np.array_equal(_ranked(np.zeros((2, 0))), np.zeros((2, 0)))
 
 
 def test_too_few_runs_have_ranks_without_intervals() -> None:
