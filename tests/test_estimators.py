@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmark.data.features import standardise
+from benchmark.errors import UserError
 from benchmark.estimators import MethodClassifier, MethodRegressor, retrain
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
@@ -141,3 +142,19 @@ def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no
     classes = retrain(LinearSVC(), x, y, x, present[:2])
     assert set(np.unique(classes)) <= {0.0, 1.0}
     assert (classes.sum(axis=2) == 1).all()
+
+
+class Nameless(ClassifierMixin, BaseEstimator):
+    """A classifier that does not say which classes its probabilities are of."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), 2), 0.5)
+
+
+def test_probabilities_of_unnamed_classes_are_refused():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.raises(UserError, match=r"Nameless has predict_proba, but no classes_ .* self\.classes_ = np\.unique"):
+        retrain(Nameless(), X, y, X, seeds=[1, 2])

@@ -99,10 +99,16 @@ class FittedEstimator:
 def probabilities(estimator: Any, x: Any, classes: np.ndarray) -> np.ndarray:
     """Return an estimator's probabilities (T, C) of the sorted ``classes`` (C,); 0 of a class that its rows lacked.
 
-    If it has no ``predict_proba``, the class that it predicts has probability 1.
+    If it has no ``predict_proba``, the class that it predicts has probability 1. Raises UserError if it does not say
+    which classes its probabilities are of.
     """
     if not hasattr(estimator, "predict_proba"):
         return np.asarray(np.asarray(estimator.predict(x))[:, None] == classes, dtype=np.float64)
+    if not hasattr(estimator, "classes_"):
+        raise UserError(
+            f"{type(estimator).__name__} has predict_proba, but no classes_ to say which class each column is of: set "
+            "self.classes_ = np.unique(y) in fit, as scikit-learn's classifiers do"
+        )
     values = np.zeros((len(x), len(classes)))
     values[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(x)
     return values

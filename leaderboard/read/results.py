@@ -339,7 +339,8 @@ def collect(
     Of each method, hyperparameters and split, the newest code counts, with the most retrainings, on the data version
     that was logged last: methods are only compared on identical rows. The dataset's notes name the cells left out for
     their data; ``unreadable`` names those left out because they were submitted as the reference, because their title is
-    another's, or because their test examples or labels are not those of most cells with the same fingerprint.
+    another's, because their test examples or labels are not those of most cells with the same fingerprint, or because
+    they have no whole halving.
     """
     cells = list(cells)
     taken = _of_taken_titles(cells)
@@ -376,6 +377,12 @@ def _collect(
             unreadable.append(
                 f"{cell.title} on {key.dataset} is left out: it was submitted under the name of the reference, "
                 f"{REFERENCE!r}, which is reserved for the suite's own runs"
+            )
+            continue
+        if sampling == "halves" and not len(cell.predictions["id"].pairs()):
+            unreadable.append(
+                f"{cell.title} on {key.place}, is left out: of its train seeds {key.spelled_seeds}, no two are the two "
+                f"halves of one halving, 2j-1 and 2j. Run again: {cell.facts.command} --seeds 20"
             )
             continue
         current = version.setdefault((key.dataset, key.canonical_seed), key.problem)

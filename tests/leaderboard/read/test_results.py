@@ -110,6 +110,16 @@ def test_a_cell_with_other_labels_or_examples_under_the_same_fingerprint_is_left
     assert collect([of_study, erm]).of_studies == ()
 
 
+def test_a_cell_of_halves_without_a_whole_halving_is_left_out_by_name(make_cell):
+    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
+    seeds = {"erm": (1, 2, 3), "swa": (1, 3, 5), "other": (2, 3, 6)}
+    cells = [keyed(make_cell(m, values, seeds=of), sampling="halves", seeds=of) for m, of in seeds.items()]
+    results = collect(cells)
+    assert [entry.method for entry in results.others[0].datasets[0].entries] == ["erm"]
+    assert len(results.unreadable) == 2
+    assert "SWA on made_up, split 99, is left out: of its train seeds 1,3,5, no two are" in results.unreadable[0]
+
+
 def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):
     results = collect([make_cell("erm", np.full((3, 20, 2), 0.5))])
     assert with_groups(results, {"made_up": "a,b\n1,2\n"}).datasets[0].groups == {}
