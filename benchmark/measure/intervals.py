@@ -30,8 +30,8 @@ FEWEST_DIFFERING = 8
 """Number of differing contributions below which there is no interval over examples: it would cover too little."""
 MOST_WITHOUT = 0.25
 """Largest share of datasets without an interval at which the mean over all datasets still has one."""
-LEAST = 1e-4
-"""Size below which three decimals leave nothing of a number."""
+LEAST, MOST = 1e-4, 1e5
+"""Sizes below which three decimals leave nothing of a number, and from which on they say nothing."""
 EQUAL = 1e-9
 """Relative difference up to which numbers count as equal: rounding between equal retrainings is not variance."""
 
@@ -80,11 +80,13 @@ class Estimate:
 
         >>> Estimate(0.2, 0.1, 0.3).form(3), Estimate(2e-7, 1e-7, 3e-7).form(3), Estimate(2e-7, 1e-7, 3e-7).form(1)
         ('.3f', '.3g', '.1f')
+        >>> Estimate(2e5, 9e4, 3e5).form(3)
+        '.0f'
         """
         if digits != 3:  # tables have tens of thousands of numbers
             return f".{digits}f"
         largest = max((abs(x) for x in (self.value, self.low, self.high) if not math.isnan(x)), default=0.0) * scale
-        return ".3g" if 0 < largest < LEAST else ".3f"
+        return ".3g" if 0 < largest < LEAST else ".3f" if largest < MOST else ".0f"
 
     def bare(self) -> "Estimate":
         """Return the value without its interval."""

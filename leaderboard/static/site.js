@@ -37,10 +37,10 @@ function make(name, attributes = {}, ...children) {
 
 const data = (id) => JSON.parse($(`#${id}`).textContent);
 
-/** The digits of numbers that are shown together: "g", three significant ones, where three decimals leave nothing of any. */
+/** The digits of numbers shown together: "g", three significant ones, where three decimals leave nothing, or none. */
 function together(digits, ...values) {
   const largest = Math.max(...values.filter((x) => !Number.isNaN(x)).map(Math.abs));
-  return digits === 3 && largest > 0 && largest < 1e-4 ? "g" : digits;
+  return digits !== 3 ? digits : largest > 0 && largest < 1e-4 ? "g" : largest < 1e5 ? 3 : 0;
 }
 
 /** Format a number with a true minus: 1.234 → "1.2", or "+1.2" if signed. */

@@ -43,12 +43,15 @@ class Value:
         """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100, or a number without an interval.
 
         The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values. If three decimals,
-        as of numbers in target units, leave nothing of any of them, they have three significant digits instead.
+        as of numbers in target units, leave nothing of any of them, they have three significant digits instead; from
+        100,000 on, they have none.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
         >>> Value.of(Estimate(2.34e-7, 2.1e-7, 2.6e-7), digits=3).text
         '2.34e−07 [2.1e−07, 2.6e−07]'
+        >>> Value.of(Estimate(1.5e6, 9e4, 3e6), digits=3).text
+        '1500000 [90000, 3000000]'
         >>> Value.of(Estimate(0.96, 0.91, 1.01), scale=100, most=1).text, Value.of(Estimate(0.2, -0.1, 0.5)).text
         ('96.0 [91.0, 100.0]', '0.2 [0.0, 0.5]')
         >>> Value.of(None).text, Value.of(968, digits=0)
