@@ -22,6 +22,7 @@ from leaderboard.scoring.roles import (
     Part,
     Reading,
     begins_with_numbers,
+    check_grouped,
     example_of,
     grid_of,
     natural,
@@ -292,6 +293,8 @@ def _runs(parts: Sequence[Part], options: Options) -> list[Runs]:
             f"{parts[0].table.name}: the true values are {','.join(sorted(true))}, and no prediction is {odd}: if "
             f"{odd} means a missing value, leave {what} out of all tables{of_class}"
         )
+    for part in parts if options.kind != "labels" else ():
+        check_grouped(part.table, "the true values", [] if part.truth is None else np.unique(part.truth).tolist())
     marked = next((text for text in sorted(true) if MARKED.fullmatch(text) and np.isnan(number(text))), "")
     if marked and not options.classes and options.kind != "labels":
         raise UserError(

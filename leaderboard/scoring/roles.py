@@ -79,6 +79,8 @@ MARKED = re.compile(
 )
 """A number with a percent sign, a molar unit, an error, a decimal comma, marks between thousands, brackets or a dash in
 place of its minus."""
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+"""A number whose point may stand between thousands."""
 LETTERS = r"[^\W\d_]"
 ELEMENTS = {"na", "nd"}
 """Words for what is missing that are symbols of elements, too, if their second letter is small."""
@@ -206,6 +208,21 @@ def begins_with_numbers(column: Column) -> bool:
     """Return whether most of the different texts of a column begin with a number."""
     texts = column.encoded[1]
     return 2 * sum(bool(NUMERIC.match(text)) for text in texts) > len(texts)
+
+
+def check_grouped(table: Table, what: str, texts: Sequence[str]) -> None:
+    """Raise UserError for numbers whose points seem to stand between thousands.
+
+    Some have no point, and all points have three digits after them, of which the last is a 0 in one, as programs do not
+    write decimals.
+    """
+    pointed = [text for text in texts if "." in text]
+    zero = next((text for text in pointed if text.endswith("0")), "")
+    if zero and 2 < len(pointed) < len(texts) and all(map(GROUPED.fullmatch, pointed)):
+        raise UserError(
+            f"{table.name}: {what}: in {zero!r}, the point may be a decimal point or stand between thousands: write "
+            f"{zero.replace('.', '')} or {zero}0, and all others alike"
+        )
 
 
 def negative(name: str) -> bool:
@@ -434,6 +451,7 @@ class Reading:
     def _check_numeric(self, chosen: Roles) -> None:
         """Raise UserError for predictions that are numbers in another notation, which would be taken for classes."""
         for name in chosen.predicted if self.options.kind != "labels" else ():
+            check_grouped(self.table, f"the column {name!r}", self.table.columns[name].encoded[1].tolist())
             texts = self.table.columns[name].encoded[1] if self.table.columns[name].text else ()
             if any(map(MARKED.fullmatch, texts)) or (
                 len(texts) and not self._usable(name) and begins_with_numbers(self.table.columns[name])

@@ -86,6 +86,7 @@ def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
 
 
 THREE = RNG.integers(3, size=T)
+THOUSANDS = np.vectorize(lambda x: f"{10**x / 1e4:,.0f}".replace(",", "."))(VALUES[:2])
 LEVELS = np.moveaxis(softmax(2 * np.eye(3)[THREE] + RNG.normal(size=(2, T, 3)), axis=-1), 2, 0)
 RANKED = LEVELS[:, 0].argsort(axis=0)[::-1]
 SORTED = np.sort(LEVELS, axis=0)[::-1]
@@ -282,6 +283,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         {"runs": ("x",), "probabilities": ("p",)},
     ),
     "percent": (two(y_true=TRUE, score=(100 * PAIR).round(1)), "percent, divide them by 100"),
+    "thousands in predictions": (
+        two(y_true=IC50, y_pred=THOUSANDS),
+        "a.csv: the column 'y_pred': in '.*0', the point may be a decimal point or stand between thousands: write",
+    ),
+    "thousands in the truth": (
+        two(y_true=THOUSANDS[0], y_pred=VALUES[:2]),
+        "a.csv: the true values: in '.*0', the point may be a decimal point or stand between thousands: write",
+    ),
     "whole percent": (two(y_true=TRUE, score=(100 * PAIR).round()), "percent, divide them by 100"),
     "percent of true words": (two(y_true=WORD[TRUE], y_pred=100 * PAIR), "percent, divide them by 100"),
     "percent as margins": (two(y_true=TRUE, score=100 * PAIR), "margins are below 0", {"logits": ("score",)}),
