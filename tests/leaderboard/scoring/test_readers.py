@@ -348,6 +348,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "classes by another threshold": (two(y_true=TRUE, prob=PAIR, pred=(PAIR > 0.3) * 1), "--runs"),
     "classes of another threshold under any name": (two(p1=PAIR, call=WORD[(PAIR > 0.3) * 1]), "--runs"),
+    "p-values of a conformal predictor": (two(y_true=TRUE, p_value=PAIR[::-1], outcome=CALLS), BOTH),
     "classes under any name": (two(p1=PAIR, call=WORD[CALLS]), {"flips": FLIPS}),
     "between 0 and 1 without truth": (two(pred=PAIR), "--kind"),
     "percent under p0 and p1": (
