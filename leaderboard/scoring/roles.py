@@ -568,7 +568,8 @@ class Reading:
                         if self._pool("", "either"):
                             continue  # parts of the data
                         raise self.ask(names, "runs, or parts of the data", "--runs")
-                    return Roles(tuple(names), wide=True)
+                    options.append(tuple(names))
+        if not options:
             if logits := self._pool("logit"):
                 raise self.ask(logits, "margins of a classifier, or values", "--logits (or --runs and --kind values)")
             return None

@@ -356,6 +356,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         r"sum to 1 \(divide percent by 100\), found",
     ),
     "percent under p1": (two(y_true=TRUE, p1=100 * PAIR), r"from 0 to 1 \(divide percent by 100\), found"),
+    "folds of two tasks side by side": (
+        two(A_fold_0=PAIR, A_fold_1=PAIR[::-1], B_fold_0=PAIR, B_fold_1=PAIR[::-1]),
+        "'A_fold_0', 'A_fold_1', 'B_fold_0', 'B_fold_1': each may be the predictions; say which with --task-column or",
+    ),
     "several tasks below each other": (
         two(endpoint=np.where(TRUE, "logD", "hERG"), y_true=IC50, pred=VALUES[:2]),
         "the column 'endpoint' has '.*' and '.*': keep the rows of one task, or leave out the column if one model",
