@@ -294,7 +294,10 @@ def grid_of(table: Table, example: str | None, common: bool) -> Grid:
 
     Raises UserError for one that is empty or there twice or, unless ``common``, missing.
     """
-    run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
+    named = [name for known in RUN for name in table.columns if name.lower() == known]
+    if example is not None and not distinct(table.columns[example]):  # as a seed beside run, which names the experiment
+        named.sort(key=lambda name: len(table.columns[name].encoded[1]) < 2)
+    run = next(iter(named), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
     t: np.ndarray = np.arange(table.n)
     ids: np.ndarray = t + 1

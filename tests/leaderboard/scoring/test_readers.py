@@ -541,6 +541,8 @@ def test_runs_below_each_other_are_told_apart_as_those_of_two_files_are(tmp_path
             found([rows.assign(y_pred=[*CALLS[0], *map(words.get, CALLS[1])])], tmp_path)
     with pytest.raises(UserError, match="the column 'learner' has 'rf' and 'svm': keep the rows of one model"):
         found([rows.assign(learner=np.repeat(["rf", "svm"], T))], tmp_path)
+    (runs,) = found([rows.rename(columns={"run": "replicate"}).assign(run="exp", model="rf")], tmp_path)
+    np.testing.assert_array_equal(runs.values, CALLS)
     for model in (np.repeat(["fold1.ckpt", "fold2.ckpt"], T), np.tile(np.where(TRUE, "rat", "mouse"), 2)):
         (runs,) = found([rows.assign(model=model)], tmp_path)
         np.testing.assert_array_equal(runs.values, CALLS)
