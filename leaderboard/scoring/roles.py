@@ -32,6 +32,8 @@ INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
 OTHER = ("evalset", "split", "dataset", "canonical_seed")
 """Columns that hold no predictions and must have a single value."""
+TRAINED = frozenset(("train", "Train", "TRAIN", "training", "Training", "TRAINING"))
+"""What a column of words, of any name, says of rows whose predictions are no test of a model."""
 TASKS, MODELS = ("task", "endpoint", "property", "target_name"), ("model", "learner", "method", "algorithm")
 """Columns of words that must have a single one, unless those of ``MODELS`` tell the runs apart."""
 ROLES: Mapping[str, frozenset[str]] = {
@@ -362,10 +364,14 @@ class Reading:
         said = (*options.runs, *options.probabilities, *options.logits, options.truth_column)
         for name in table.columns:
             words_in = table.columns[name].text and name not in (grid.run, grid.example)
-            single = name.lower() in OTHER or (words_in and self._several(name))
-            if single and len(texts := table.columns[name].encoded[1]) > 1 and name not in said:
+            if name in said or not (words_in or name.lower() in OTHER):
+                continue
+            codes, texts = table.columns[name].encoded
+            texts = texts[[code for code in np.unique(codes[grid.at]) if code >= 0]]
+            part = name.lower() in OTHER or not TRAINED.isdisjoint(texts)
+            if len(texts) > 1 and (part or self._several(name)):
                 shown = f"{texts[0]!r} and {texts[1]!r}"
-                what = "test set" if name.lower() in OTHER else "task" if name.lower() in TASKS else "model"
+                what = "test set" if part else "task" if name.lower() in TASKS else "model"
                 hint = ", or leave out the column if one model predicts all" * (what == "task")
                 raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one {what}{hint}")
         roles = {name: role_of(name) for name in table.columns}

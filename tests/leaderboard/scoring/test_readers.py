@@ -366,6 +366,15 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "parts of the data beside predictions": (two(y_true=IC50, fold_0=TRUE, fold_1=1 - TRUE, rf=VALUES[:2]), BEYOND),
     "a truth of words called property": (two(property=WORD[TRUE], property_pred=WORD[CALLS]), BOTH),
+    "rows of the training beside": (two(p1=PAIR, Partition=np.where(TRUE, "Train", "Holdout")), "one test set"),
+    "rows of the training beside, left out": (
+        [
+            frame.assign(split=np.where(FIRST, "train", "test"))[skip:]
+            for frame, skip in zip(two(p1=PAIR), (0, 3), strict=True)
+        ],
+        {"flips": (CLASS[0] != CLASS[1])[3:].mean()},
+        {"common": True},
+    ),
     "another test set beside": (two(p1=PAIR, split=np.where(TRUE, "id", "ood")), "one test set"),
     "a truth that one table writes otherwise": (
         [model(active=TRUE.astype(bool)), model(active=TRUE)],
