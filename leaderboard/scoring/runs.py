@@ -63,8 +63,8 @@ class Runs:
         """Create from arrays: floats (R, T, C) are probabilities, integers (R, T) are class labels, and floats (R, T)
         or (R, T, 1) are regression values.
 
-        Raises UserError for another shape, numbers that are not finite, probabilities that do not sum to one, and true
-        classes that do not match the labels.
+        Raises UserError for another shape, numbers that are not finite, probabilities that do not sum to one, true
+        classes that do not match the labels, and two true classes beside regression values.
         """
         values = np.asarray(values)
         if values.ndim == 3 and values.shape[2] == 1:
@@ -77,7 +77,7 @@ class Runs:
         if truth is not None and truth.shape != values.shape[1:2]:
             raise UserError(f"expected one true value for each of {values.shape[1]} examples, got shape {truth.shape}")
         if values.ndim == 2 and not np.issubdtype(values.dtype, np.floating):
-            labels, true = (set([] if part is None else np.unique(part).tolist()) for part in (values, truth))
+            labels, true = (set([] if part is None else _distinct(part).tolist()) for part in (values, truth))
             if any(label != label for label in true) or (true and not (labels <= true or true <= labels)):
                 shown = [", ".join(sorted(map(str, some))[:6]) for some in (labels, true)]
                 raise UserError(f"the predicted classes ({shown[0]}) and the true ones ({shown[1]}) do not match")
@@ -86,6 +86,12 @@ class Runs:
             truth = None if truth is None else np.searchsorted(every, truth)
             return cls(names, ids, "labels", codes, tuple(map(str, every)), truth)
         kind: PredictionKind = "probabilities" if values.ndim == 3 else "values"
+        two = _distinct(np.zeros(0) if truth is None else truth)
+        if values.ndim == 2 and len(two) == 2 and (two.dtype.kind != "f" or two.tolist() == [0, 1]):
+            raise UserError(
+                f"the true values are two classes, {two[0]} and {two[1]}, but floats (runs, examples) are regression "
+                "values: give the probabilities of both classes as (runs, examples, classes), or classes as integers"
+            )
         classes = tuple(map(str, range(values.shape[2]))) if kind == "probabilities" else ()
         if truth is not None and classes and not np.isin(truth, range(len(classes))).all():
             raise UserError(f"true classes must be integers from 0 to {len(classes) - 1}, to match the probabilities")
@@ -121,6 +127,14 @@ class Runs:
         if self.kind == "labels":
             return self.values
         return np.stack([p.argmax(axis=-1).astype(np.uint16) for p in self.values])
+
+
+def _distinct(classes: np.ndarray) -> np.ndarray:
+    """Return the distinct entries of an array in order. Raises UserError for texts beside numbers."""
+    try:
+        return np.unique(classes)
+    except TypeError:
+        raise UserError("the classes are numbers as well as texts, or None: expected all of one type") from None
 
 
 def together(tables: Sequence[Runs], source: str, names: Sequence[str] = ()) -> Runs:

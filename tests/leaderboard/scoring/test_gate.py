@@ -110,7 +110,7 @@ UNITS = {
     "thousandths": PIC50 / 1000,
     "thousands": 1000 * PIC50,
     "natural logarithms": PIC50 * np.log(10),
-    "classes": PIC50 > 6,
+    "classes": np.digitize(PIC50, (5.5, 6.5)),
 }
 TRUTHS = {unit: (truth, r"as if they were in other units.*or give --tolerance") for unit, truth in UNITS.items()}
 TRUTHS["a missing value"] = (

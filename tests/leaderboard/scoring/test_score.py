@@ -178,6 +178,14 @@ def test_two_runs_give_a_list_and_no_interval_and_say_what_they_cannot_tell():
             (np.eye(2, 3, dtype=int), np.array(y), r"the predicted classes \(0, 1\) and the true ones \(.*\) do not")
             for y in ((0, 1, np.nan), (1, 2, 2), ("no", "yes", "yes"))
         ),
+        *(
+            (np.eye(2, 3), np.array(y), "the true values are two classes, .* classes as integers")
+            for y in ((0, 1, 1), (0.0, 1, 1), (False, True, True), (-1, 1, 1), ("no", "yes", "yes"))
+        ),
+        *(
+            (values, np.array(y, dtype=object), "numbers as well as texts, or None: expected all of one type")
+            for values, y in ((np.eye(2, 3, dtype=int), ("no", 1, 1)), (np.eye(2, 3), (0.5, None, 1.5)))
+        ),
     ],
 )
 def test_arrays_that_are_no_predictions_are_refused(values, y, message):
