@@ -22,7 +22,8 @@ def said_of(parts: Sequence[Part], result: Sequence[Runs], outside: Table | None
     numbers = every if kind == "labels" and len(first.classes) == 2 else numbers
     related = _opposed(parts, result, options) or (_related([*numbers, *truth], kind) if numbers else "")
     related = related or _equal_runs([*truth, *every])
-    return [*filter(None, [_far(result), _unmatched(result, options), _bounds(parts, outside, kind), related])]
+    said = [_far(result), _cut(parts, result), _unmatched(result, options), _bounds(parts, outside, kind), related]
+    return [*filter(None, said)]
 
 
 def _named(parts: Sequence[Part], result: Sequence[Runs]) -> list[tuple[str, np.ndarray]]:
@@ -42,6 +43,21 @@ def _far(result: Sequence[Runs]) -> str:
     numbers += [(f"{runs.source}: ", "prediction", runs.values) for runs in of_values]
     found = (f"{source}{one.said(what)}" for source, what, values in numbers for one in far(values))
     return next((f"{said}: if it means a missing value, leave such examples out of all tables" for said in found), "")
+
+
+def _cut(parts: Sequence[Part], result: Sequence[Runs]) -> str:
+    """Return what to say if a threshold stands beside probabilities, which are cut at 0.5, or if all are of a class."""
+    for part in parts if result[0].kind == "probabilities" else ():
+        for name in part.table.columns:
+            numbers = part.table.columns[name].numbers if {"threshold", "cutoff"} & {*words(name)} else np.zeros(0)
+            if ((numbers > 0) & (numbers < 1) & (numbers != 0.5)).any():
+                return (
+                    f"by {name!r} in {part.table.name}, the threshold is another than 0.5, at which probabilities are "
+                    "cut: to compare the classes by it, write them into a column y_pred"
+                )
+    classes, n = result[0].classes, len(result[0].ids)
+    found = {c for runs in result if classes and n >= FEW for c in np.unique(runs.predicted_classes()).tolist()}
+    return f"all predictions are of the class {classes[found.pop()]!r}" if len(found) == 1 else ""
 
 
 def _unmatched(result: Sequence[Runs], options: Options) -> str:

@@ -604,6 +604,12 @@ NOTES = [
     ),
     (two(y_true=WORD[TRUE], y_pred=np.where(FIRST, "abstained", WORD[CALLS])), r"true value: 'abstained' \(6 times\)"),
     (two(y_pred=np.where(FIRST, "keine Angabe", WORD[CALLS])), r"predicted rarely: 'keine Angabe' \(6 times\)"),
+    (
+        two(y_true=TRUE, prob=PAIR, Threshold=0.3),
+        "by 'Threshold' in a.csv, the threshold is another than 0.5, at .* a column y_pred",
+    ),
+    (two(y_true=TRUE, prob=PAIR, Threshold=0.5), r"^predictions: prob; truth: y_true; left out: Threshold\.$"),
+    (two(y_true=TRUE, p1=PAIR / 2), r"truth: y_true; all predictions are of the class '0'\.$"),
     (two(y_true=np.where(FIRST, 9, TRUE), y_pred=CALLS), r"true, and in no prediction: '9' \(3 times\): where"),
     (two(y_true=THREE, y_pred=np.stack([THREE, THREE[::-1]])), r"^predictions: y_pred; truth: y_true\.$"),
     (two(y_pred=np.stack([CLASS[0], 1 - CLASS[1]])), "b.csv falls where .* rises: if these are of two classes, write"),
@@ -713,7 +719,7 @@ def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
         (wide(WORD[CLASS], "fold_{}", y_true=TRUE), UserError("'fold_0', .* runs, or parts of the data")),
         (
             wide(0.5 + PAIR / 500, "active_model_{}", active=TRUE),
-            "2 runs: active_model_0, active_model_1; truth: active.",
+            "2 runs: active_model_0, active_model_1; truth: active; all predictions are of the class '1'.",
         ),
         (wide(CALLS, "rf{}"), "2 runs: rf0, rf1.", {"runs": ("rf0", "rf1")}),
         (wide(CALLS, "rf{}"), UserError("--runs")),
