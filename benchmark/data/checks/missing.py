@@ -22,7 +22,9 @@ MISSING_WORDS = frozenset(
 
 
 TOTAL = re.compile(
-    r"\W*((grand |sub)?totals?|sum|mean|avg|average|median|std|sd|st\.? ?dev|sem|rmse|mae|summe|gesamt|mittelwert)\W*|"
+    r"\W*((grand |sub)?totals?|sum|mean|avg|average|median|min|max|std|sd|std?[. ]*dev|standard deviation|variance|sem|"
+    r"count|rmse|mae|accuracy|(roc )?auc|overall|summe|anzahl|gesamt|mittelwert|durchschnitt|standardabweichung|"
+    r"moyenne|\xe9cart[- ]type|promedio)\W*|"
     r"((grand |sub)?totals?|mean|average|median)(\s*[:(±].*| of all| score)",
     re.IGNORECASE,
 )

@@ -977,6 +977,10 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("train_seed", slice(14, 20), "mean"), r"column 'train_seed': 'mean' is by its name no run"),
         (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice; write other models"),
         (changed("example_id", [6, 13, 20], "Grand Total"), r"'example_id': 'Grand Total' is by its name no example"),
+        *(
+            (changed("example_id", [6, 13, 20], text), f"'example_id': '{text}' is by its name no example")
+            for text in ("Durchschnitt", "Moyenne:", "Std. Dev.", "ROC AUC", "Accuracy", "St.Dev")
+        ),
         (changed("example_id", [6, 13, 20], "Total (60)"), r"'example_id': 'Total \(60\)' is by its name no example"),
         (changed("example_id", [6, 13, 20], "n/a"), r"'example_id': 'n/a' is by its name no example"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty: leave out such rows"),
