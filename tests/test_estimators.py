@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -16,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from benchmark.data.features import standardise
 from benchmark.errors import UserError
 from benchmark.estimators import MethodClassifier, MethodRegressor, retrain
+from benchmark.learners._estimator import probabilities
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Examples, Inputs, Problem
@@ -158,3 +161,24 @@ def test_probabilities_of_unnamed_classes_are_refused():
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     with pytest.raises(UserError, match=r"Nameless has predict_proba, but no classes_ .* self\.classes_ = np\.unique"):
         retrain(Nameless(), X, y, X, seeds=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LogisticRegression(), "This LogisticRegression instance is not fitted yet"),
+        (
+            LogisticRegression().fit([[0], [1]], ["no", "yes"]),
+            "LogisticRegression predicts 'no', which is none of the cl",
+        ),
+        (
+            LogisticRegression().fit([[0], [1]], [1, 2]),
+            "predicts 2, which is none of the classes 0, 1: train a classif",
+        ),
+        (LinearSVC().fit([[0], [1]], [-1, 1]), "LinearSVC predicts -1, which is none of the classes 0, 1: "),
+        (Ridge().fit([[0], [1]], [0, 1]), r"Ridge predicts 0\.\d+, which is none of the classes 0, 1: "),
+    ],
+)
+def test_an_estimator_that_is_not_fitted_or_has_learned_other_labels_is_refused(estimator, message):
+    with pytest.raises((UserError, NotFittedError), match=message):
+        probabilities(estimator, np.array([[0.1], [0.9]]), np.arange(2))

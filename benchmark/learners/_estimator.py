@@ -100,17 +100,26 @@ def probabilities(estimator: Any, x: Any, classes: np.ndarray) -> np.ndarray:
     """Return an estimator's probabilities (T, C) of the sorted ``classes`` (C,); 0 of a class that its rows lacked.
 
     If it has no ``predict_proba``, the class that it predicts has probability 1. Raises UserError if it does not say
-    which classes its probabilities are of.
+    which classes its probabilities are of, or has learned others.
     """
     if not hasattr(estimator, "predict_proba"):
-        return np.asarray(np.asarray(estimator.predict(x))[:, None] == classes, dtype=np.float64)
-    if not hasattr(estimator, "classes_"):
+        learned, label = np.unique(np.asarray(estimator.predict(x)).ravel(), return_inverse=True)
+        known = np.eye(len(learned))[label]
+    else:
+        known = estimator.predict_proba(x)  # first: an estimator that is not fitted says so, and has no classes_
+        if not hasattr(estimator, "classes_"):
+            raise UserError(
+                f"{type(estimator).__name__} has predict_proba, but no classes_ to say which class each column is of: "
+                "set self.classes_ = np.unique(y) in fit, as scikit-learn's classifiers do"
+            )
+        learned = np.asarray(estimator.classes_)
+    if other := [value for value in learned.tolist() if value not in classes.tolist()]:
         raise UserError(
-            f"{type(estimator).__name__} has predict_proba, but no classes_ to say which class each column is of: set "
-            "self.classes_ = np.unique(y) in fit, as scikit-learn's classifiers do"
+            f"{type(estimator).__name__} predicts {other[0]!r}, which is none of the classes "
+            f"{', '.join(map(repr, classes.tolist()))}: train a classifier, on the labels as they are given"
         )
     values = np.zeros((len(x), len(classes)))
-    values[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(x)
+    values[:, np.searchsorted(classes, learned)] = known
     return values
 
 
