@@ -166,6 +166,11 @@ def _parts(names: Sequence[str], mark: str, others: Sequence[str] = ()) -> list[
     return parts
 
 
+def kinds(names: Sequence[str]) -> list[str]:
+    """Return the kinds of features of molecules, spelled as in a TOML. Raises UserError."""
+    return [kind for kind, _ in _parts(names, ":")]
+
+
 def refuse_features(text: str) -> None:
     """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown, or lack their package."""
     if ":" in text:

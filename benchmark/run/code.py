@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmark import registry, tuning
 from benchmark.data.features import REVISIONS as FEATURES
+from benchmark.data.features import kinds
 from benchmark.files import DISTRIBUTION, PACKAGE, files_in, hash_of, package_root
 from benchmark.pipeline import Part, Pipeline, Remedied
 from benchmark.train import REVISION as TRAINER
@@ -33,7 +34,7 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
     if method.chosen:  # those of the dataset's own learner are in the fingerprint of the data
         weights = [part.weights() for part in parts if isinstance(part, NetworkLearner)]
         named += [f"weights@{digest}" for digest in weights if digest]
-    named += [f"{kind}@{FEATURES[kind]}" for kind in (name.partition(":")[0] for name in method.features)]
+    named += [f"{kind}@{FEATURES[kind]}" for kind in kinds(method.features)]
     return " ".join([*dict.fromkeys(named), f"{sampling}@{SAMPLINGS[sampling]}"])
 
 

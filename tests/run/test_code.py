@@ -1,9 +1,11 @@
 """What a cell is kept under, beside the data: the parts behind its predictions."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from benchmark.errors import UserError
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.pipeline import Pipeline
 from benchmark.registry import load_file, make_method
@@ -36,6 +38,18 @@ def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_sui
     assert code_of(bagging) == "bagging@1 mlp@1 trainer@1 paper@1"
     monkeypatch.setattr(type(bagging.remedy), "revision", None)
     assert re.fullmatch(r"bagging@[0-9a-f]{16} mlp@1 trainer@1 paper@1", code_of(bagging))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("morgan_cnts:4096:2", "unknown features 'morgan_cnts'.*did you mean 'morgan_counts'"),
+        ("morgan:9", "expected m"),
+    ],
+)
+def test_features_of_a_learner_that_do_not_exist_are_refused_by_name(name, message):
+    with pytest.raises(UserError, match=message):
+        code_of(replace(make_method("svm", "classification"), features=(name,)))
 
 
 @pytest.mark.usefixtures("own_registry")
