@@ -382,7 +382,7 @@ def _collect(
         if sampling == "halves" and not len(cell.predictions["id"].pairs()):
             unreadable.append(
                 f"{cell.title} on {key.place}, is left out: of its train seeds {key.spelled_seeds}, no two are the two "
-                f"halves of one halving, 2j-1 and 2j. Run again: {cell.facts.command} --seeds 20"
+                f"halves of one halving, 2j-1 and 2j. Run again, with --seeds 20 as its seeds: {cell.facts.command}"
             )
             continue
         current = version.setdefault((key.dataset, key.canonical_seed), key.problem)

@@ -118,6 +118,7 @@ def test_a_cell_of_halves_without_a_whole_halving_is_left_out_by_name(make_cell)
     assert [entry.method for entry in results.others[0].datasets[0].entries] == ["erm"]
     assert len(results.unreadable) == 2
     assert "SWA on made_up, split 99, is left out: of its train seeds 1,3,5, no two are" in results.unreadable[0]
+    assert "--seeds 20 as its seeds: churn run --method swa --dataset made_up" in results.unreadable[0]
 
 
 def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):
