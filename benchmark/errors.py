@@ -46,6 +46,6 @@ def encodable(text: str) -> str:
 def located(error: BaseException) -> str:
     """Describe an error with its innermost place, in the code of a method's author if it passed there."""
     frames = traceback.extract_tb(error.__traceback__)
-    libraries = (str(Path(__file__).parent), get_path("stdlib"), get_path("purelib"))
+    libraries = ("<", str(Path(__file__).parent), get_path("stdlib"), get_path("purelib"))  # "<string>" is generated
     frame = [*frames[-1:], *(frame for frame in frames if not frame.filename.startswith(libraries))][-1]
     return encodable(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})")

@@ -167,6 +167,11 @@ def exits(sample: Sample, learner: Learner) -> Model:
     sys.exit(3)
 
 
+def sets_a_field(sample: Sample, learner: Learner) -> Model:
+    sample.x *= 2  # type: ignore[misc]
+    return learner.fit(sample)
+
+
 def returns_nothing(sample: Sample, learner: Learner) -> None:
     keeps_the_contract(sample, learner)
 
@@ -203,6 +208,7 @@ BROKEN = [
         f"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) ({__file__}",
     ),
     (predicts_logits, "ValueError: class probabilities must be at least 0 and sum to 1; for train seed "),
+    (sets_a_field, f"FrozenInstanceError: cannot assign to field 'x' ({__file__}:"),
 ]
 """Ways to break the contract, and what is said of each."""
 
