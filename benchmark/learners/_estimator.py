@@ -22,7 +22,10 @@ MOST_ROWS = 20_000
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """The rows that an estimator is fitted to: features ``x`` (N, D) float64 and labels ``y`` (N,)."""
+    """The rows that an estimator is fitted to: features ``x`` (N, D) float64 and labels ``y`` (N,).
+
+    The labels are nan where there are ``targets``: to learn labels in their place is an error, and not another method.
+    """
 
     task: Task
     x: np.ndarray
@@ -62,7 +65,8 @@ class Estimators(Learner):
         if targets is not None and sample.task == "regression":
             y, targets = targets[:, 0], None
         soft = None if targets is None else targets[rows].astype(np.float64)
-        return TrainingSet(sample.task, sample.x[rows].astype(np.float64), y[rows], rows, state, soft)
+        y = y[rows] if soft is None else np.full(len(rows), np.nan)
+        return TrainingSet(sample.task, sample.x[rows].astype(np.float64), y, rows, state, soft)
 
     def fit(self, sample: Sample) -> "FittedEstimator":
         return self.fitted(sample, self.data(sample), self.trained)

@@ -122,6 +122,22 @@ class _Trial:
             theirs = self.predict(SEEDS[0], on=self.outside(), sampling="halves")
             if not np.array_equal(first["halves"], theirs):
                 yield "predictions under halves depend on rows outside the half: fit on sample.x and sample.y"
+        yield from self.soft()
+
+    def soft(self) -> Iterator[str]:
+        """Yield a sentence with the remedy if a learner does not learn the soft labels that it offers to learn."""
+        sample, learner = sample_for(self.problem, self.samplings[-1], SEEDS[0])[0], self.method.learner
+        if self.method.head is not learner or "targets" not in learner.offers:
+            return
+        others = sample.towards(replace(sample, y=np.roll(sample.y, 7)).labels)
+        usual, reason = learner.fit(sample).predict(self.problem.evals["id"].inputs), "change nothing"
+        try:
+            if apart(usual, learner.fit(others).predict(self.problem.evals["id"].inputs)) > SAME:
+                return
+        except Exception as error:
+            reason = f"fail with {located(error)}"
+        remedy = "train on data.weighted() or sample.targets, or set offers = frozenset() in the class"
+        yield f"soft labels, which its offers include, {reason}: {remedy}"
 
     def moved(self) -> Problem:
         """Return the problem with features and labels of other rows."""

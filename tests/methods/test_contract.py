@@ -8,14 +8,16 @@ from dataclasses import dataclass, make_dataclass, replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from benchmark import pipeline
 from benchmark.errors import UserError
+from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.learners.mlp import MLP
 from benchmark.pipeline import Learner, Part, Remedy, method
 from benchmark.registry import discover, make_method
 from benchmark.run.check import check_method, synthetic
-from benchmark.train import bootstrap, generator
+from benchmark.train import bootstrap, generator, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Problem, Sample
 
@@ -227,6 +229,50 @@ def test_a_broken_method_is_reported(kind, task, fit, sentence):
 @pytest.mark.parametrize(("kind", "task"), [(Remedy, "classification"), (Learner, "regression")])
 def test_a_method_that_keeps_the_contract_has_no_errors(kind, task, fit):
     assert check_method(registered(fit, kind), task) == []
+
+
+class OnLabels(Estimators):
+    def trained(self, data: TrainingSet) -> LogisticRegression:
+        return LogisticRegression().fit(data.x, data.y)
+
+
+class OnWeights(Estimators):
+    def trained(self, data: TrainingSet) -> LogisticRegression:
+        data = data.weighted()
+        return LogisticRegression().fit(data.x, data.y, data.weight)
+
+
+class Deaf(Learner):
+    offers = frozenset({"targets"})
+
+    def fit(self, sample: Sample) -> Model:
+        return OnLabels().fit(replace(sample, targets=None))
+
+
+@pytest.mark.parametrize(
+    ("base", "sentences"),
+    [
+        (OnLabels, ["fail with ValueError: Input y contains NaN. ("]),
+        (OnWeights, []),
+        (Deaf, ["change nothing: train on"]),
+    ],
+)
+def test_a_learner_that_offers_to_learn_soft_labels_learns_them(base, sentences):
+    cls = method("soft", title="Soft")(type("Soft", (base,), {}))
+    errors = check_method(cls, "classification")
+    assert len(errors) == len(sentences)
+    for error, sentence in zip(errors, sentences, strict=True):
+        assert error.startswith(f"soft labels, which its offers include, {sentence}")
+
+
+@pytest.mark.parametrize("kind", [Learner, Estimators])
+def test_soft_labels_are_refused_by_a_learner_that_does_not_offer_to_learn_them(kind):
+    own = {"fit": lambda self, sample: OnWeights().fit(sample), "offers": frozenset()}
+    hard = method("hard", title="Hard")(type("Hard", (kind,), own))()
+    sample = sample_for(synthetic("classification"), "paper", 1)[0]
+    assert hard.fit(sample).predict(sample.inputs).shape == (len(sample), 2)
+    with pytest.raises(UserError, match=r"^hard is given soft labels, which it does not offer to learn: .*needs = "):
+        hard.fit(sample.towards(sample.labels))
 
 
 def test_a_method_that_no_run_could_record_is_refused():
