@@ -50,8 +50,9 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
     """Return the column of relations that belongs to the target, with the numbers ``y``; ``""`` if there is none.
 
     One that by its name is of another column, as IC50_rel is of IC50, belongs to the target, too, if both measure
-    the same. Raises UserError if it has bounds of a target that is the negative logarithm of another column, as
-    pIC50 is of IC50, and their direction ``decides`` the class, unless they are exact: it may be that of the other.
+    the same. Raises UserError if it has bounds of a target that is the negative logarithm of another column, or by its
+    name of one that is not there, as pIC50 is of IC50, and their direction ``decides`` the class, unless they are
+    exact: it may be that of the other.
     """
     table = target.table.loc[y.index]
     words = {name: {*re.findall(r"[a-z0-9]+", name.lower())} for name in target.columns}
@@ -77,14 +78,17 @@ def relation_of(target: Target, y: pd.Series, mark: str, decides: bool) -> str:
         raise UserError(f"{target.file}: the column of relations has no name: write '{target.name} relation' above it")
     bounded = {name for name in owners if table[name].map(lambda text: related(text)[0] != "").any()}
     if chosen := min((name for name in owners if not owners[name]), key=distance, default=""):
-        decides = decides and target.given.bounds != "exact"
-        if decides and chosen in bounded and not words[chosen] & ours:
+        if decides and chosen in bounded and target.given.bounds != "exact":
             logs = {name: np.log10(numbers(name).where(lambda x: x > 0)) for name in words if name not in owners}
-            if other := next((name for name, log in logs.items() if y.corr(log) < -ALIKE), ""):
+            other = next((name for name, log in logs.items() if y.corr(log) < -ALIKE), "")
+            falling = {word for word in ours if word[0] == "p" and named(word, "logarithm")}
+            apart = ((ours - words[other]) or ours) if other else falling
+            if apart and not words[chosen] & apart:
                 raise UserError(
-                    f"{target.where}: {chosen!r} may be of {other!r}, which falls as {target.name!r} rises: > there is "
-                    f"< here, and decides the class: write the relations of the target into a column '{target.name} "
-                    f"relation', call {chosen!r} so if these are they, or say --bounds exact"
+                    f"{target.where}: {chosen!r} may be of {repr(other) if other else 'concentrations'}, which fall as "
+                    f"{target.name!r} rises: > there is < here, and decides the class: write the relations of the "
+                    f"target into a column '{target.name} relation', call {chosen!r} so if these are they, or say "
+                    "--bounds exact"
                 )
         return chosen
     for name in (name for name in words if name in owners or named(name, "relation")):

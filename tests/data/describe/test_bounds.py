@@ -99,14 +99,24 @@ def test_bounds_are_left_out_or_taken_as_values_and_may_decide_a_class(tmp_path)
         ({"": ["=", ">"]}, FOUR, {}, r"assay\.csv: the column of relations has no name: write 'y relation' above it"),
         ({"flag": ["OK", ">", "OK"]}, ["1.5", "10", "2.5"], {}, "'flag', line 2: 'OK' is no relation: write = or noth"),
         *(
-            ({name: FIRST, value: POTENCY}, PIC50, CUT, rf"may be of '{re.escape(value)}', which falls as 'y' rises")
+            ({name: FIRST, value: POTENCY}, PIC50, CUT, rf"may be of '{re.escape(value)}', which fall as 'y' rises")
             for name, value in FALLS
+        ),
+        *(
+            (columns, PIC50, CUT | {"target": "hERG pIC50"}, f"may be of {of}, which fall as 'hERG pIC50' rises")
+            for columns, of in (
+                *(
+                    ({name: FIRST}, "concentrations")
+                    for name in ("Standard Relation", "hERG qualifier", "IC50 relation")
+                ),
+                ({"hERG Qualifier": FIRST, "hERG IC50 (nM)": POTENCY}, r"'hERG IC50 \(nM\)'"),
+            )
         ),
     ],
 )
 def test_relations_that_contradict_or_may_be_of_another_column_are_refused(tmp_path, columns, texts, given, message):
     with pytest.raises(UserError, match=message):
-        fields_of(tmp_path, table(texts, **columns), **given)
+        fields_of(tmp_path, table(texts, **columns).rename(columns={"y": given.get("target", "y")}), **given)
 
 
 @pytest.mark.parametrize("molecules", [True, False])
