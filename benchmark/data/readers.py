@@ -198,7 +198,9 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-            tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
+            shown: dict[str, Counter[tuple[int, str]]] = {page.title: Counter() for page in book.worksheets}
+            chosen = [page for page in book.worksheets if sheet in ("", page.title)]
+            tables = {page.title: _filled(page, shown[page.title]) for page in chosen}
             held = [title for title, rows in tables.items() if len(rows) > 1]
             unstored = _unstored(content, book[held[0]]) if len(held) == 1 else []
     except ValueError:
@@ -243,20 +245,50 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             native += [i] * bool(fractions.any())
         else:  # beside texts with commas, whose points may stand between thousands: so may not that of 10.6290
             column[fractions] = [re.sub(r"(\.\d{3})$", r"\g<1>0", text) for text in column[fractions]]
+    for (i, text), count in shown[title].items():
+        how = "in percent" if text == "%" else f"with {text!r}"
+        notes.append(
+            f"{header[i]!r}: {number_of(count, 'number')} shown {how} by the format of the cell, and read without"
+            + (", as 0.5 of 50%" if text == "%" else "")
+        )
     header = [text for text, keep in zip(header, kept, strict=True) if keep]
     return header, texts, [line for line, _ in rows[1:]], native
 
 
-def _filled(page: Any) -> list[tuple[int, list[str]]]:
-    """Return the rows of a sheet that are not blank, with their numbers."""
+def _filled(page: Any, shown: Counter[tuple[int, str]]) -> list[tuple[int, list[str]]]:
+    """Return the rows of a sheet that are not blank, with their numbers; count in ``shown``, for each column, the
+    numbers that Excel shows with another text, such as a unit. A relation is read as if it were typed."""
     rows = []
+    texts: dict[str, tuple[str, str]] = {}
     page.reset_dimensions()  # which programs other than Excel often state wrongly
-    for line, values in enumerate(page.iter_rows(values_only=True), 1):
-        cells = [_cell(value) for value in values]
+    for line, row in enumerate(page.iter_rows(), 1):
+        cells = [_cell(cell.value) for cell in row]
+        for i, cell in enumerate(row):
+            if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
+                kind = cell.number_format
+                before, text = texts[kind] if kind in texts else texts.setdefault(kind, _beside(kind))
+                if before:
+                    cells[i] = before + cells[i]
+                elif text:
+                    shown[i, text] += 1
         if any(cells):
             rows.append((line, cells))
             _check_size(len(rows) - 1, len(rows[0][1]))
     return rows
+
+
+def _beside(kind: str) -> tuple[str, str]:
+    """Return what the format of a cell shows beside its number: a relation before it, and any other text.
+
+    >>> _beside('">"0.0'), _beside('0.0" nM"'), _beside("0%"), _beside('#,##0.00_);[Red](#,##0.00)')
+    (('>', ''), ('', 'nM'), ('', '%'), ('', ''))
+    """
+    plain = re.sub(r"\[[^\]]*\]|_.|\*.", "", kind).partition(";")[0]
+    before = re.sub(r'["\\ ]', "", re.split(r"[0#?]", plain, maxsplit=1)[0])
+    if re.fullmatch("[<>\u2264\u2265]=?", before):
+        return before, ""
+    quoted = "".join("".join(pair) for pair in re.findall(r'"([^"]*)"|\\(.)|(%)', plain)).strip()
+    return "", quoted if re.search("[^\\W\\d_]|[%<>\u00b0]", quoted) else ""
 
 
 def _unstored(content: bytes, page: Any) -> list[str]:

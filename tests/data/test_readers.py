@@ -252,6 +252,31 @@ def test_merged_cells_and_hidden_rows_of_a_workbook_are_named():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "note"),
+    [
+        *((kind, ">12.5", "") for kind in ('">"0.0', "\\>0.00", ">0.0", '[Red]"> "0.0;-0.0')),
+        ('"\u2264"#,##0', "\u226412.5", ""),
+        *((kind, "12.5", "in percent by the format") for kind in ("0%", "0.00%", "0.0 %")),
+        *(
+            (kind, "12.5", "with 'nM' by the format")
+            for kind in ('0.0" nM"', '_-* #,##0" nM"_-;-* #,##0_-', "0\\ \\n\\M")
+        ),
+        ('[>100]">100";0.0', "12.5", "with '>100' by the format"),
+        *((kind, "12.5", "") for kind in ("0.00E+00", "#\\ ##0.0", "#,##0.00_);[Red](#,##0.00)", "General", "# ?/?")),
+    ],
+)
+def test_what_a_workbook_shows_beside_a_number_is_read_or_named(kind, text, note):
+    book, written = openpyxl.Workbook(), io.BytesIO()
+    for row in (["mol", "y"], ["C", 12.5], ["CC", 3.5]):
+        book.active.append(row)
+    book.active["B2"].number_format = kind
+    book.save(written)
+    table = readers.read(written.getvalue(), "t.xlsx")
+    assert table["y"].tolist() == [text, "3.5"]
+    assert table.attrs["notes"] == [] if not note else note in table.attrs["notes"][0]
+
+
 def test_a_damaged_workbook_is_read_or_refused():
     content = workbook(page=[["mol", "y"], *(["C" * n, n] for n in range(60))])
     rng, refused = np.random.default_rng(0), 0
