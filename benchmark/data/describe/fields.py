@@ -29,7 +29,7 @@ from benchmark.data.describe.columns import (
 )
 from benchmark.data.describe.given import Options, Target, columns_of, table_of
 from benchmark.data.describe.numbers import decimal_mark, refuse_two_marks, refuse_unclear_points
-from benchmark.data.describe.offers import given_away
+from benchmark.data.describe.offers import given_away, of_one_kind
 from benchmark.data.describe.target import meaning_of
 from benchmark.data.readers import LINE, refuse_repeated, seen
 from benchmark.data.spec import MANY_ROWS, SAMPLED
@@ -171,6 +171,14 @@ def _of_rows(target: Target, meaning: dict[str, Any]) -> dict[str, Any]:
         telling += given_away(table, inputs, sides, meaning["decimal"])
     for name in dict.fromkeys(telling):
         notes.append(f"{name!r} tells the target: if it is made from it, leave it out ('ignore' in the TOML)")
+    if alike := [name for name in of_one_kind(inputs, target.name) if name not in telling]:
+        notes.append(
+            f"by their names, of the target: {_quoted(alike)}: if they are measured with it, as replicates and "
+            "standard deviations are, leave them out ('ignore' in the TOML)"
+        )
+    name = names_column(table, inputs, set())
+    if name and table[name].str.fullmatch(r"\s*\d+\s*").all():
+        notes.append(f"{name!r} is a feature: if it only names the rows, leave it out ('ignore' in the TOML)")
     return {"id": id_, "features": ["columns"], "split": given.split or "random:0.8", "ignore": ignored}
 
 

@@ -35,6 +35,8 @@ DECADES = 3
 """Orders of magnitude of a target from which on its logarithm is suggested."""
 FEWEST_TOLD, FEWEST_OF_RARER = 20, 5
 """Rows, and rows of the rarer class, from which on a column that orders them by their targets does so by no chance."""
+STATISTICS = frozenset(re.findall(r"\w+", "mean average avg median rep replicate run exp experimental measured"))
+"""Words in the name of a target that replicates and standard deviations of it lack."""
 AMBIGUOUS = "their order is not clear: write them as in 2024-03-31, and --split time:COLUMN goes by them"
 
 
@@ -95,6 +97,20 @@ def given_away(table: pd.DataFrame, names: list[str], y: pd.Series, decimal: str
         pairs = [(own, target[rows].to_numpy()) for own in numbers.T]
         names = [name for name, pair in zip(names, pairs, strict=True) if _orders(*pair, whole=len(rows) == len(y))]
     return names
+
+
+def of_one_kind(names: Sequence[str], target: str) -> list[str]:
+    """Return the columns whose names have all words of the target's, but for units and those of a statistic.
+
+    >>> of_one_kind(["Yield_2", "yield SD", "Time (h)", "yield_strength"], "Yield_mean (%)")
+    ['Yield_2', 'yield SD', 'yield_strength']
+    """
+
+    def words(name: str) -> set[str]:
+        return {*re.findall(r"[^\W\d_]+", re.sub(r"\(.*?\)|\[.*?\]", "", name.casefold()))}
+
+    own = words(target) - STATISTICS
+    return [name for name in names if own and own <= words(name)]
 
 
 def _orders(x: np.ndarray, y: np.ndarray, whole: bool) -> bool:

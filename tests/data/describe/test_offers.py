@@ -1,6 +1,7 @@
 """What is doubtful in a table that can be read is said, and other uses of its columns are offered."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmark.data.describe.fields import describe_file
@@ -178,3 +179,21 @@ def test_a_column_that_orders_few_rows_of_a_class_may_do_so_by_chance(tmp_path, 
     notes = fields_of(tmp_path, rows, target="stable")["notes"]
     assert ("'x' tells the target" in notes) == (positives == 15)
     assert "'of_one' tells" not in notes, "it is empty where the class is another"
+
+
+@pytest.mark.parametrize(
+    ("target", "columns", "said"),
+    [
+        ("Yield_mean (%)", ["Yield_1", "yield SD", "Time (h)"], "of the target: 'Yield_1', 'yield SD': if"),
+        ("yield strength", ["strength", "yield strength (PBE)"], "of the target: 'yield strength (PBE)': if"),
+        ("y", ["x", "yield"], ""),
+        ("y", ["x", "sample_id"], "'sample_id' is a feature: if it only names the rows, leave it out"),
+    ],
+)
+def test_features_that_are_by_their_names_of_the_target_or_of_the_rows_are_pointed_at(tmp_path, target, columns, said):
+    numbers = np.random.default_rng(1).permutation(1000).reshape(-1, 25)
+    rows = pd.DataFrame(dict(zip([*columns, target], numbers, strict=False))).assign(name=[f"m{i}" for i in range(25)])
+    if "sample_id" not in columns:
+        rows = rows.assign(**{column: rows[column] / 8 for column in columns})
+    notes = fields_of(tmp_path, rows, target=target).get("notes", "")
+    assert said in notes if said else notes == ""
