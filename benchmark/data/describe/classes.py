@@ -135,7 +135,7 @@ def _two(target: Target, values: list[str], positive: str) -> dict[str, Any]:
         raise UserError(f"{target.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
     numbers, alphabet = all(map(is_number, values)), "" if one else " by the alphabet alone"
     one = one or values[-1]
-    if not positive and (float(values[0]) > 0 if numbers else alphabet):  # of 1 and 2, either may be the active one
+    if not positive and (float(values[0]) > 0 or one == values[0] if numbers else alphabet):  # as of 1 and 2, 0 and -1
         how, other = "" if numbers else alphabet, values[values[0] == one]
         target.notes.append(f"class 1 is {one!r}{how}: else --positive {quote(other)}")
     return _classes(*sorted(values, key=lambda value: value == one))

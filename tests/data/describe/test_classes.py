@@ -10,7 +10,7 @@ from tests.data.conftest import fields_of
 CLEAR = [("active", "inactive"), ("yes", "no"), ("0", "9"), ("-1", "1")]
 
 
-@pytest.mark.parametrize("texts", [*CLEAR, ("ano", "ne"), ("good", "won't"), ("2", "1"), ("7", "9")])
+@pytest.mark.parametrize("texts", [*CLEAR, ("ano", "ne"), ("good", "won't"), ("2", "1"), ("7", "9"), ("0", "-1")])
 def test_where_texts_do_not_say_which_is_class_1_a_line_does(tmp_path, texts):
     fields = fields_of(tmp_path, texts)
     assert ("by the alphabet alone" in fields["notes"]) == (texts[0] in ("ano", "good"))
