@@ -241,7 +241,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
     _refuse_names(made)
-    if issubclass(made, Learner):
+    if issubclass(made, Learner) and "targets" not in made.offers:
         made.fit = _on_labels(made.fit)
     if made.revision is None:
         made.fit = _on_a_copy(made.fit)
@@ -249,11 +249,11 @@ def describe(cls: T, name: str, **about: Any) -> T:
 
 
 def _on_labels(fit: Callable[..., Model]) -> Callable[..., Model]:
-    """Return the ``fit`` of a learner, which refuses soft labels that it does not offer to learn."""
+    """Return the ``fit`` of a learner that does not offer to learn soft labels, which refuses them."""
 
     @wraps(fit)
     def fit_on_labels(self: Learner, sample: Sample) -> Model:
-        if sample.targets is not None and "targets" not in self.offers:
+        if sample.targets is not None:
             raise UserError(
                 f"{self.name} is given soft labels, which it does not offer to learn: choose another learner, such as "
                 'mlp or random_forest; the remedy should say needs = ("targets",)'
