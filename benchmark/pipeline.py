@@ -112,9 +112,9 @@ class Part:
     """Names of other parts that its predictions depend on."""
     control: ClassVar[bool] = False
     """True if it is only there to compare others with, and has no rank."""
-    grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    grid: ClassVar[Annotated[Sequence[Mapping[str, Any]], Field(max_length=12)]] = ()
     """Settings to choose from, at most 12, from the most regularised to the least; the default is among them."""
-    regression_grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    regression_grid: ClassVar[Annotated[Sequence[Mapping[str, Any]], Field(max_length=12)]] = ()
     """The same for regressions, if they have others."""
     later: ClassVar[frozenset[str]] = frozenset()
     """Hyperparameters that it did not always have: results with their defaults keep their keys."""
@@ -306,6 +306,18 @@ def _refuse_names(part: type[Any]) -> None:
     for where, keys in named.items():
         if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
             raise ValueError(f"{who}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
+    if all(hasattr(part, key) for key in known):  # else there is no default
+        for grid, default in (("grid", {}), ("regression_grid", part.regression)):
+            if not (default or getattr(part, grid)):
+                continue
+            try:
+                usual, *made = [part(**{**default, **setting}) for setting in ({}, *getattr(part, grid))]
+            except ValidationError as error:
+                first = error.errors()[0]
+                found = f"{first['loc'][0]} = {first['input']!r}: {first['msg']}"
+                raise ValueError(f"{who}: in its {'regression or ' * bool(default)}{grid}, {found}") from None
+            if made and usual not in made:
+                raise ValueError(f"{who}: its {grid} lacks the default: add {{}} at its place in the order")
 
 
 @cache
