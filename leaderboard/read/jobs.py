@@ -37,13 +37,17 @@ class Job:
     given: tuple[Any, ...]
 
 
+def new(job: Job) -> bool:
+    """Tell whether a job is still to be made: its result is not in the cache."""
+    return not (_folder() / job.name).exists()
+
+
 def start(jobs: Sequence[Job]) -> None:
     """Let ``made`` use no more processes than there are ``jobs`` to make, until the next call.
 
     A process takes seconds to start and import, in which it would only compete with this one and with its siblings.
     """
-    new = sum(not (_folder() / job.name).exists() for job in jobs)
-    get_reusable_executor(min(new or cpu_count(), cpu_count()), **POOL)
+    get_reusable_executor(min(sum(map(new, jobs)) or cpu_count(), cpu_count()), **POOL)
 
 
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
@@ -54,15 +58,15 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
-    new: dict[str, Future[bytes]] = {}
+    running: dict[str, Future[bytes]] = {}
     for job in jobs:
         order.append(job.name)
-        if job.name in results or job.name in new:
+        if job.name in results or job.name in running:
             continue
         path = _folder() / job.name
         content = read(path)
         if content is None:
-            new[job.name] = get_reusable_executor(reuse=True, **POOL).submit(_make, job, path)
+            running[job.name] = get_reusable_executor(reuse=True, **POOL).submit(_make, job, path)
             continue
         results[job.name] = content
         try:
@@ -73,11 +77,11 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     def take() -> Iterator[bytes]:
         try:
             for name in order:
-                if name in new:
-                    results[name] = new.pop(name).result()
+                if name in running:
+                    results[name] = running.pop(name).result()
                 yield results[name]
         finally:
-            for unwanted in new.values():
+            for unwanted in running.values():
                 unwanted.cancel()
 
     return take()

@@ -45,8 +45,9 @@ def packed(results: Results, frame: Frame, words: Mapping[str, str]) -> Iterator
         said = words.get(runs[0].key.method, "")
         own = frame.undated([title], [dataset for dataset, _ in entries])
         shown = [alone(dataset, title) for dataset, _ in entries]
-        known = [cells[dataset.name, title] for dataset, _ in entries], [run.run_id for run in runs]
-        told = to_json((said, shown, known, own), inf_nan_mode="constants").decode()
+        compared = [(dataset.name, e.title) for dataset, entry in entries for e in (entry, dataset.reference) if e]
+        known = [cells[one] for one in compared], [run.run_id for run in runs]
+        told = to_json((said, known, own), inf_nan_mode="constants").decode()
         name = named("method", [program("benchmark", "leaderboard"), templates(), told], ".html")
         return Job(name, _page, (title, said, shown, runs, own))
 

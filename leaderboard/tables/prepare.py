@@ -13,7 +13,7 @@ from benchmark.files import named, program
 from benchmark.measure.catalogue import TOP_JACCARD
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.registry import discover
-from leaderboard.read.jobs import Job, digests, made, start
+from leaderboard.read.jobs import Job, digests, made, new, start
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, Both, board, over_both
 from leaderboard.tables.builders.comparisons import Curves, curves, flips_found
@@ -56,12 +56,13 @@ def prepare(results: Results, kind: IntervalKind) -> None:
         of_kind[id(dataset)][1]["runs"] = None
     wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(dataset, kinds), _computed, (dataset, kinds)) for dataset, kinds in wanted]
+    jobs.sort(key=new)  # those in the cache are read while the others are made
     start(jobs)
     contents = made(jobs)
     import_module("scipy.stats")  # this and the methods take a second to import, in which the other processes work
     discover()
-    for (dataset, _), content in zip(wanted, contents, strict=True):
-        known = COMPUTED.validate_json(content)
+    for job, content in zip(jobs, contents, strict=True):
+        dataset, known = job.given[0], COMPUTED.validate_json(content)
         dataset.computed.update({("board", b.evalset, b.kind): b for b in known.boards})
         dataset.computed.update({(key,): getattr(known, key) for key in OF_DATASET})
         dataset.computed["card", kind] = known.card
