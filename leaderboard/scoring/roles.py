@@ -181,7 +181,7 @@ def role_of(name: str) -> str:
         return "either"
     if lower in ("y", "y_true"):
         return "truth"
-    if re.match(r"p[\W_]?val(ue)?s?(?![^\W_])", lower):
+    if re.match(r"p[\W_]?(vals?|values?)(?![^\W_])", lower):
         return "summary"  # of a test, or of a conformal prediction
     if re.fullmatch(r"p(\d|[_ ]\D.*)?", lower):  # p1 and p_active, but neither pIC50 nor p53_pred
         return "probability"
