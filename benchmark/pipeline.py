@@ -241,6 +241,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)
     _refuse_names(made)
+    _refuse_settings(made)
     if issubclass(made, Learner) and "targets" not in made.offers:
         made.fit = _on_labels(made.fit)
     if made.revision is None:
@@ -306,18 +307,23 @@ def _refuse_names(part: type[Any]) -> None:
     for where, keys in named.items():
         if wrong := [key for key in keys if key not in known]:  # a dataclass of pydantic would ignore it
             raise ValueError(f"{who}: its {where} names {wrong[0]!r}, which is none of its hyperparameters")
-    if all(hasattr(part, key) for key in known):  # else there is no default
-        for grid, default in (("grid", {}), ("regression_grid", part.regression)):
-            if not (default or getattr(part, grid)):
-                continue
-            try:
-                usual, *made = [part(**{**default, **setting}) for setting in ({}, *getattr(part, grid))]
-            except ValidationError as error:
-                first = error.errors()[0]
-                found = f"{first['loc'][0]} = {first['input']!r}: {first['msg']}"
-                raise ValueError(f"{who}: in its {'regression or ' * bool(default)}{grid}, {found}") from None
-            if made and usual not in made:
-                raise ValueError(f"{who}: its {grid} lacks the default: add {{}} at its place in the order")
+
+
+def _refuse_settings(part: type[Any]) -> None:
+    """Raise ValueError for a grid, or defaults of regressions, that a part does not take, or without the default."""
+    if not all(hasattr(part, field.name) for field in fields(part)):
+        return  # a hyperparameter without a default
+    for grid, default in (("grid", {}), ("regression_grid", part.regression)):
+        if not (default or getattr(part, grid)):
+            continue
+        try:
+            usual, *made = [part(**{**default, **setting}) for setting in ({}, *getattr(part, grid))]
+        except ValidationError as error:
+            first, where = error.errors()[0], f"{'regression or ' * bool(default)}{grid}"
+            found = f"{first['loc'][0]} = {first['input']!r}: {first['msg']}"
+            raise ValueError(f"method {part.name!r}: in its {where}, {found}") from None
+        if made and usual not in made:
+            raise ValueError(f"method {part.name!r}: its {grid} lacks the default: add {{}} at its place in the order")
 
 
 @cache

@@ -256,7 +256,9 @@ def test_a_raised_revision_without_a_change_is_refused_like_a_change_without_a_r
 
 @pytest.mark.long
 @pytest.mark.usefixtures("staged_data")
-def test_every_method_trained_again_on_one_dataset_gives_its_published_predictions(capsys: Any) -> None:
+def test_every_method_trained_again_on_one_dataset_gives_its_published_predictions(
+    capsys: Any, golden: dict[str, Any]
+) -> None:
     """Other processors round differently, which training amplifies: a few predictions may flip, not many."""
     given, moved = load_problem("dili"), {}
     for cell in published.shipped():
@@ -276,7 +278,8 @@ def test_every_method_trained_again_on_one_dataset_gives_its_published_predictio
         print({title: share for title, share in moved.items() if share})
     assert len(moved) > 20
     pretrained = [share for title, share in moved.items() if "MiniMol" in title]
-    assert moved.pop("GIN") < 0.3, "0.18 was seen on an AMD EPYC, where another path of MKL alone flips up to 0.13"
+    if golden["processor"] != processor():  # 0.18 was seen on an AMD EPYC, where another path of MKL flips 0.11 to 0.13
+        assert moved.pop("GIN") < 0.3
     assert max(share for title, share in moved.items() if "MiniMol" not in title) < 0.05
     assert max(pretrained) < 0.15, "0.10 was seen: embeddings depend on the processor (see QUANTISED)"
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -198,10 +199,8 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-            shown: dict[str, Counter[tuple[int, str]]] = {page.title: Counter() for page in book.worksheets}
-            chosen = [page for page in book.worksheets if sheet in ("", page.title)]
-            tables = {page.title: _filled(page, shown[page.title]) for page in chosen}
-            held = [title for title, rows in tables.items() if len(rows) > 1]
+            tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
+            held = [title for title, (rows, _) in tables.items() if len(rows) > 1]
             unstored = _unstored(content, book[held[0]]) if len(held) == 1 else []
     except ValueError:
         raise
@@ -215,7 +214,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
         raise ValueError("no sheet has a table")
     if len(held) > 1:
         raise UserError(f"{name}: several sheets hold tables, {', '.join(held)}: choose one with --sheet, or leave one")
-    title, rows = held[0], tables[held[0]]
+    title, (rows, shown) = held[0], tables[held[0]]
     if unstored:
         cells = ", ".join(unstored[:5]) + (f" and {len(unstored) - 5} more" if len(unstored) > 5 else "")
         raise ValueError(
@@ -245,7 +244,7 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             native += [i] * bool(fractions.any())
         else:  # beside texts with commas, whose points may stand between thousands: so may not that of 10.6290
             column[fractions] = [re.sub(r"(\.\d{3})$", r"\g<1>0", text) for text in column[fractions]]
-    for (i, text), count in shown[title].items():
+    for (i, text), count in shown.items():
         how = "in percent" if text == "%" else f"with {text!r}"
         notes.append(
             f"{header[i]!r}: {number_of(count, 'number')} shown {how} by the format of the cell, and read without"
@@ -255,18 +254,17 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     return header, texts, [line for line, _ in rows[1:]], native
 
 
-def _filled(page: Any, shown: Counter[tuple[int, str]]) -> list[tuple[int, list[str]]]:
-    """Return the rows of a sheet that are not blank, with their numbers; count in ``shown``, for each column, the
-    numbers that Excel shows with another text, such as a unit. A relation is read as if it were typed."""
+def _filled(page: Any) -> tuple[list[tuple[int, list[str]]], Counter[tuple[int, str]]]:
+    """Return the rows of a sheet that are not blank, with their numbers, and how many numbers Excel shows with another
+    text, such as a unit, by column and text. A relation is read as if it were typed."""
     rows = []
-    texts: dict[str, tuple[str, str]] = {}
+    shown: Counter[tuple[int, str]] = Counter()
     page.reset_dimensions()  # which programs other than Excel often state wrongly
     for line, row in enumerate(page.iter_rows(), 1):
         cells = [_cell(cell.value) for cell in row]
         for i, cell in enumerate(row):
             if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
-                kind = cell.number_format
-                before, text = texts[kind] if kind in texts else texts.setdefault(kind, _beside(kind))
+                before, text = _beside(cell.number_format)
                 if before:
                     cells[i] = before + cells[i]
                 elif text:
@@ -274,9 +272,10 @@ def _filled(page: Any, shown: Counter[tuple[int, str]]) -> list[tuple[int, list[
         if any(cells):
             rows.append((line, cells))
             _check_size(len(rows) - 1, len(rows[0][1]))
-    return rows
+    return rows, shown
 
 
+@lru_cache(maxsize=256)  # a workbook has few formats
 def _beside(kind: str) -> tuple[str, str]:
     """Return what the format of a cell shows beside its number: a relation before it, and any other text.
 

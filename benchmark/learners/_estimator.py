@@ -117,10 +117,11 @@ def probabilities(estimator: Any, x: Any, classes: np.ndarray) -> np.ndarray:
                 "set self.classes_ = np.unique(y) in fit, as scikit-learn's classifiers do"
             )
         learned = np.asarray(estimator.classes_)
-    if other := [value for value in learned.tolist() if value not in classes.tolist()]:
+    expected = classes.tolist()
+    if other := [value for value in learned.tolist() if value not in expected]:
         raise UserError(
             f"{type(estimator).__name__} predicts {other[0]!r}, which is none of the classes "
-            f"{', '.join(map(repr, classes.tolist()))}: train a classifier, on the labels as they are given"
+            f"{', '.join(map(repr, expected))}: train a classifier, on the labels as they are given"
         )
     values = np.zeros((len(x), len(classes)))
     values[:, np.searchsorted(classes, learned)] = known

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.data.checks.missing import MISSING_WORDS, TOTAL, folded
+from benchmark.data.checks.missing import MISSING_WORDS, TOTAL, between_thousands, folded
 from benchmark.errors import UserError, number_of
 from leaderboard.scoring.files import NUMBER, Column, Table, number
 from leaderboard.scoring.runs import LARGEST
@@ -81,8 +81,6 @@ MARKED = re.compile(
 )
 """A number with a percent sign, a molar unit, an error, a decimal comma, marks between thousands, brackets or a dash in
 place of its minus."""
-GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
-"""A number whose point may stand between thousands."""
 LETTERS = r"[^\W\d_]"
 ELEMENTS = {"na", "nd"}
 """Words for what is missing that are symbols of elements, too, if their second letter is small."""
@@ -215,17 +213,11 @@ def begins_with_numbers(column: Column) -> bool:
 
 
 def check_grouped(table: Table, what: str, texts: Sequence[str]) -> None:
-    """Raise UserError for numbers whose points seem to stand between thousands.
-
-    Some have no point, and all points have three digits after them, of which the last is a 0 in one, as programs do not
-    write decimals.
-    """
-    pointed = [text for text in texts if "." in text]
-    zero = next((text for text in pointed if text.endswith("0")), "")
-    if zero and 2 < len(pointed) < len(texts) and all(map(GROUPED.fullmatch, pointed)):
+    """Raise UserError for numbers whose points seem to stand between thousands."""
+    if found := between_thousands(texts):
         raise UserError(
-            f"{table.name}: {what}: in {zero!r}, the point may be a decimal point or stand between thousands: write "
-            f"{zero.replace('.', '')} or {zero}0, and all others alike"
+            f"{table.name}: {what}: in {found!r}, the point may be a decimal point or stand between thousands: write "
+            f"{found.replace('.', '')} or {found}0, and all others alike"
         )
 
 
@@ -367,7 +359,8 @@ class Reading:
             if name in said or not (words_in or name.lower() in OTHER):
                 continue
             codes, texts = table.columns[name].encoded
-            texts = texts[[code for code in np.unique(codes[grid.at]) if code >= 0]]
+            compared = np.unique(codes[grid.at])
+            texts = texts[compared[compared >= 0]]
             part = name.lower() in OTHER or not TRAINED.isdisjoint(texts)
             if len(texts) > 1 and (part or self._several(name)):
                 shown = f"{texts[0]!r} and {texts[1]!r}"

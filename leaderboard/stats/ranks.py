@@ -144,7 +144,7 @@ def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]],
 
 
 def _ranked(rows: np.ndarray) -> np.ndarray:
-    """Return the ranks of each of ``rows`` (n, M), those of SciPy, which takes three times as long if none are tied."""
+    """Return the ranks of each of ``rows`` (n, M), those of SciPy, which takes twice as long if none are tied."""
     from scipy.stats import rankdata  # slow to import
 
     ordered = np.sort(rows, axis=1)

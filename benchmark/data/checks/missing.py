@@ -1,8 +1,8 @@
-"""What stands for a missing value in tables, and what people do not mean by a label; it imports no RDKit."""
+"""What texts in tables stand for: missing values, sums, thousands, and labels; it imports no RDKit."""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,24 @@ TOTAL = re.compile(
     re.IGNORECASE,
 )
 """What spreadsheets write in place of a name beside numbers that sum up the rows above."""
+
+
+THOUSANDS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(\.\d{3})+")
+"""A number whose points may all stand between thousands."""
+
+
+def between_thousands(texts: Sequence[str]) -> str:
+    """Return a number whose point seems to stand between thousands; "" if none does.
+
+    It seems so if some of ``texts`` have no point, and three or more have: each with three digits after it, of which
+    the last is a 0 in one, as programs do not write decimals.
+
+    >>> between_thousands(["856", "1.234", "1.460", "2.305"]), between_thousands(["856", "1.234", "1.46", "2.305"])
+    ('1.460', '')
+    """
+    pointed = [text for text in texts if "." in text]
+    zero = next((text for text in pointed if text.endswith("0")), "")
+    return zero if 2 < len(pointed) < len(texts) and all(map(THOUSANDS.fullmatch, pointed)) else ""
 
 
 def folded(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.data.checks.missing import folded
+from benchmark.data.checks.missing import THOUSANDS, between_thousands, folded
 from benchmark.data.describe.columns import MOST_CLASSES, UNIT, at, in_rows, present
 from benchmark.data.describe.given import Target
 from benchmark.data.readers import LINE
@@ -60,13 +60,15 @@ def refuse_unclear_points(table: pd.DataFrame, features: Sequence[str], target: 
 
 
 def _refuse_grouped(table: pd.DataFrame, column: str, texts: pd.Series, file: str) -> None:
-    """Raise UserError if all points in the texts of a column may stand between thousands: one where ``;`` separates the
-    fields, else three, beside numbers without, of which one ends with a 0, as programs do not write decimals."""
-    pointed = texts[texts.str.contains(".", regex=False)]
-    thousands = pointed.str.fullmatch(rf"[-+\u2212]?[1-9]\d{{0,2}}(\.\d{{3}})+\s*({UNIT.pattern})?")
-    elsewhere = 2 < len(pointed) < len(texts) and pointed.str.contains(r"0\b").any()
-    enough = len(pointed) > 0 if table.attrs["separator"] == ";" else elsewhere
-    if enough and thousands.all() and column not in table.attrs["native"]:
+    """Raise UserError if all points in the texts of a column may stand between thousands where ``;`` separates the
+    fields, or seem to do so elsewhere."""
+    bare = texts.str.replace(rf"\s*({UNIT.pattern})$", "", regex=True)
+    pointed = texts[bare.str.contains(".", regex=False)]
+    if table.attrs["separator"] == ";":
+        doubtful = len(pointed) > 0 and all(map(THOUSANDS.fullmatch, bare[pointed.index]))
+    else:
+        doubtful = between_thousands(bare.tolist()) != ""
+    if doubtful and column not in table.attrs["native"]:
         raise UserError(
             f"{at(table, column, pointed, file)}: in {pointed.iloc[0]!r}, the point may be a decimal point or stand "
             "between thousands: say --decimal . or --decimal ,"
